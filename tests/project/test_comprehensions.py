@@ -26,6 +26,7 @@ def _taken(table: symtable.SymbolTable) -> Iterator[str]:
         yield from _taken(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["compiler", "dynamic", "staticgraph"])
 def test_names_of_comprehensions_are_no_globals_of_their_siblings(package: str) -> None:
     found = {

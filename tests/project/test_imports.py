@@ -71,6 +71,7 @@ def test_only_commands_import_both_paradigms() -> None:
     assert not outside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_but_another_command_imports_a_command(command: str) -> None:
     users = [

@@ -130,6 +130,7 @@ def _made() -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_default_dtype_is_that_of_all_that_is_made_without_one() -> None:
     assert sg.get_default_dtype() == "float32"
     assert {name: one.dtype.name for name, one in _made().items()} == dict.fromkeys(

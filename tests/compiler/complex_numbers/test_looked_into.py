@@ -48,6 +48,7 @@ def test_a_parameter_may_be_complex() -> None:
     np.testing.assert_allclose(weight.detach().numpy(), before - 0.2 * AT)
 
 
+@pytest.mark.slow
 def test_a_file_has_parts_alone(tmp_path: Path) -> None:
     x = sg.placeholder("x", (None,), "float64")
     path = tmp_path / "kernel.py"

@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import numpy as np
+import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.core import collection
@@ -40,6 +41,7 @@ def test_a_forked_child_ends_the_pauses_of_its_parent() -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@pytest.mark.slow
 def test_threads_trace_while_others_compile() -> None:
     errors: list[BaseException] = []
 

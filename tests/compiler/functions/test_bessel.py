@@ -93,6 +93,7 @@ def test_edges() -> None:
     assert s.k1e is s.scaled_modified_bessel_k1
 
 
+@pytest.mark.slow
 def test_far_waves_of_airy_ai_keep_their_phase_and_size() -> None:
     at = np.array([-1e5, -1e7, -1e9, -1e12, -1e15])
     with mp.workdps(60):

@@ -121,6 +121,7 @@ def test_edges() -> None:
         assert sg.grad(function)(np.array(place)) == slope
 
 
+@pytest.mark.slow
 def test_far_turns_and_slopes_keep_their_phase_and_size() -> None:
     x = np.array([1e3, 12345.678, 1e8])
     with mp.workdps(60):

@@ -297,6 +297,7 @@ def test_a_place_in_order_is_refused_where_there_is_none():
     np.testing.assert_array_equal(call(given), np.sort(given, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.0, 1.0, 0.5, np.inf, -np.inf])
 def test_distances_by_every_norm(p):
     x, y = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.array([[1.0, 5.0, 3.5]] * 2)

@@ -183,6 +183,7 @@ def test_nothing_is_said_of_a_loss_that_may_be_meant(run: Callable[[Loss], None]
         assert [str(one.message) for one in told(run, loss)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [in_a_graph, captured, on_tensors])
 def test_relu_before_a_loss_that_applies_softmax_is_advice(run: Callable[[Loss], None]) -> None:
     for loss in (

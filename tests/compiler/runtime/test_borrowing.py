@@ -155,6 +155,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), (f(array) == 200).all(
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_and_its_parent_go_on() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FORKED], check=False, capture_output=True, text=True, cwd=ROOT,

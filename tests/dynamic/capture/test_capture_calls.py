@@ -177,6 +177,7 @@ def test_every_public_name_is_the_same_or_refused(family: str, name: str) -> Non
     assert not wrong
 
 
+@pytest.mark.slow
 def test_methods_take_numpys_names_of_axes_where_they_do_eagerly() -> None:
     x = torch.arange(6.0).reshape(2, 3, 1)
     taken = []

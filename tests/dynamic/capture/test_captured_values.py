@@ -86,6 +86,7 @@ REFUSED: list[tuple[Callable[..., Any], list[Any], list[Any], type[Exception]]] 
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(REFUSED)))
 def test_values_that_eager_calls_refuse_are_refused_at_each_call(number: int) -> None:
     function, good, bad, error = REFUSED[number]

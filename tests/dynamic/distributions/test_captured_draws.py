@@ -65,6 +65,7 @@ def test_captured_draws_are_the_eager_ones(name: str) -> None:
         assert np.any(first != second)
 
 
+@pytest.mark.slow
 def test_gamma_numbers_have_gradients_when_captured() -> None:
     def loss(x: Any) -> Any:
         return of.Gamma(x, 2.0).rsample().log().sum()

@@ -70,6 +70,7 @@ LOOPS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", LOOPS)
 def test_captured_loops_read_examples_and_dual_numbers_that_the_carry_does_not_have(f):
     x, c = torch.tensor(np.random.default_rng(0).normal(size=(4, 3))), torch.ones(3).double()

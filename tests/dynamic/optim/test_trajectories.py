@@ -42,6 +42,7 @@ def value(flat):
     return loss(dynamic, *leaves, 0.02).item()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", FIRST_ORDER)
 def test_float64_follows_pytorch_to_rounding(i):
     assert error(i, "float64").max() < 1e-13
@@ -59,6 +60,7 @@ def test_lbfgs_in_float64_follows_pytorch(i):
     assert error(i, "float64").max() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", QUASI_NEWTON)
 def test_lbfgs_in_float32_ends_as_low_as_pytorch(i):
     # Which way it takes is decided by rounding, which differs from processor to processor. Where

@@ -189,6 +189,7 @@ def test_a_captured_function_means_what_it_means_outside() -> None:
     assert torch.equal(w, 1 + 2 * x[0])
 
 
+@pytest.mark.slow
 def test_a_captured_function_is_cast_as_the_block_around_its_call_says() -> None:
     layer, x = torch.nn.Linear(2, 2), _x(2, 2)
     cases: dict[str, Any] = {
@@ -313,6 +314,7 @@ def test_norms_of_other_dtypes_are_refused(dtypes: Any, text: str) -> None:
         F.layer_norm(x, (2,), w, b)
 
 
+@pytest.mark.slow
 def test_a_captured_step_of_a_model_is_the_eager_one() -> None:
     found = []
     for captured in (False, True):

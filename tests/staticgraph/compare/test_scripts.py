@@ -40,6 +40,7 @@ def script(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_contenders_are_measured_in_processes_of_their_own(script: str) -> None:
     entrants = [Entrant("one", ["one", 0.002], threads=1), Entrant("two", ["two", 0.02], threads=2)]
     with running(script, entrants) as processes:

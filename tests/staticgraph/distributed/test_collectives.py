@@ -230,6 +230,7 @@ def test_alone_there_is_nobody_to_send_anything_to() -> None:
     assert current().size == 1
 
 
+@pytest.mark.slow
 def test_a_profile_runs_as_often_on_all_ranks() -> None:
     """Ranks that are done at different times would be out of step at the next call."""
 

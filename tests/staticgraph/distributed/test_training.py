@@ -151,6 +151,7 @@ OUT_OF_STEP = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OUT_OF_STEP)
 def test_ranks_that_do_different_things_are_told_so_at_once(name: str) -> None:
     run, message = OUT_OF_STEP[name]

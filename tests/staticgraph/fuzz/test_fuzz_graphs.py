@@ -188,6 +188,7 @@ def test_a_step_left_out_takes_what_reads_it_along() -> None:
     assert mended["steps"] == [leaf("x"), {"output": "$x"}]
 
 
+@pytest.mark.slow
 def test_simplifications_are_programs_that_run() -> None:
     for seed in range(12):
         for number, simpler in enumerate(simplify({**generate(seed), "mode": "interpreted"})):

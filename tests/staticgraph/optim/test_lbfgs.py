@@ -124,6 +124,7 @@ def test_a_run_that_changes_paradigm_in_the_middle_has_the_same_losses(options: 
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_float32_with_inputs_and_a_rate_that_changes_finds_the_minimum() -> None:
     rng = np.random.default_rng(0)
     x, y = sg.placeholder("x", (None, 3)), sg.placeholder("y", (None,))

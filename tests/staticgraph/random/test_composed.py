@@ -89,6 +89,7 @@ def test_shares_and_vectors() -> None:
     assert sg.random.multivariate_normal(KEY, np.zeros((4, 2)), cov).shape == (4, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("p", [None, np.array([0.1, 0.2, 0.3, 0.4])])
 def test_choices_have_their_chances(replace: bool, p: np.ndarray | None) -> None:

@@ -112,6 +112,7 @@ def test_small_and_large_parameters() -> None:
     assert_array_equal(bounds, np.array([1e9, -2.0, 5.0], "float32"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "mean", "variance"),
     [
@@ -282,6 +283,7 @@ def normal_mass(low: Any, high: Any) -> Any:
     return mp.erfc(low / mp.sqrt(2)) - mp.erfc(high / mp.sqrt(2))
 
 
+@pytest.mark.slow
 def test_truncated_numbers_have_the_gradient_of_their_quantile() -> None:
     low = np.array([-1.0, -3.0, 2.0, 6.0, 20.0, -30.0, -np.inf, 40.0, 1.5])
     high = np.array([2.0, -2.0, 2.5, np.inf, 21.0, -29.9, np.inf, np.inf, 1.6])

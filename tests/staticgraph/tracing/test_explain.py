@@ -154,6 +154,7 @@ def test_arrays_are_told_by_the_first_element_that_changed() -> None:
     assert _explained(lambda: counts + 1, lambda: counts.fill(4))[1].endswith("3 became 4")
 
 
+@pytest.mark.slow
 def test_tables_of_pandas_are_told_in_words() -> None:
     table = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["x", "y", "z", None]}, index=[*"pqrs"])
     guards, why = _explained(

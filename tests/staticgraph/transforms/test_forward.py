@@ -18,6 +18,7 @@ def _both(x: Any, y: Any) -> Any:
     return {"vector": sg.tanh(x) * y.sum() + x[::-1], "scalar": (x * x).sum()}
 
 
+@pytest.mark.slow
 def test_jacobians_by_columns_are_those_by_rows() -> None:
     columns, rows = (made(_both, argnums=(0, 1))(X, Y) for made in (sg.jacfwd, sg.jacobian))
     for name in ("vector", "scalar"):

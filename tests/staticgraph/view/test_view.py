@@ -88,6 +88,7 @@ def test_the_kernel_is_the_listing_and_its_lines_name_nodes(name: str) -> None:
             assert said[1] in (node["op"], node.get("name"), text.split()[0]) or node.get("name")
 
 
+@pytest.mark.slow
 def test_scopes_lanes_and_updates_are_boxes() -> None:
     model = model_in(page("step"))
     graph = model["graphs"]["before"]
@@ -125,6 +126,7 @@ def test_fused_groups_are_boxes_of_the_nodes_that_one_nest_of_loops_computes() -
         assert own == {label.removeprefix("group:")}
 
 
+@pytest.mark.slow
 def test_loops_are_opened_in_place() -> None:
     graph = model_in(page("loops"))["graphs"]["before"]
     inside = {
@@ -305,6 +307,7 @@ def test_without_a_kernel_there_is_the_graph() -> None:
         view([3])  # type: ignore[list-item]
 
 
+@pytest.mark.slow
 def test_functions_and_modules_have_pages() -> None:
     model = dynamic.nn.Sequential(dynamic.nn.Linear(2, 3), dynamic.nn.Tanh())
     made = sg.function(model).view(inputs=(dynamic.ones(4, 2),))

@@ -201,6 +201,7 @@ def test_kernels_read_and_write_by_keys_in_threads_too() -> None:
         f(**given | {"t": np.int64(-1)})
 
 
+@pytest.mark.slow
 def test_both_paradigms_transforms_and_loops_write_by_keys() -> None:
     def energy(x: Any, i: Any) -> Any:
         return (x.at[i, i + 1].multiply(x[i, i]) ** 3).sum()

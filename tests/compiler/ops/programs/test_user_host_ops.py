@@ -94,6 +94,7 @@ def test_several_results() -> None:
     assert moved.tolist() == [2, 3, 1]
 
 
+@pytest.mark.slow
 def test_functions_that_numba_compiles() -> None:
     x = sg.placeholder("x", (None, None), "float64")
     rows = sg.vmap(filtered)(x)
