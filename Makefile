@@ -29,7 +29,7 @@ test-all: test ## the same, all combinations, and a thousand random programs of 
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m long
 	set -e; for one in $(CAMPAIGNS); do $(BIN)/staticgraph fuzz $$one; done
 
-quick: lint ## ruff, and the tests but for those marked slow, in about three minutes
+quick: lint ## ruff, and the tests but for those marked slow, in under three minutes
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow and not long'
 
 docs: $(VENV)/.installed-docs ## build the documentation site in docs/_build

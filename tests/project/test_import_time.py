@@ -80,6 +80,7 @@ def test_an_import_does_not_load_what_compiles() -> None:
     assert printed(PROGRAM, *LATER) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [FIRST_STEP, FIRST_GRADIENT], ids=["step", "gradient"])
 def test_a_program_out_of_the_cache_loads_little(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -93,6 +94,7 @@ def test_a_program_out_of_the_cache_loads_little(
         assert len(found) <= MOST[program]
 
 
+@pytest.mark.slow
 def test_a_compilation_makes_no_networkx_graph() -> None:
     program = """
 import sys

@@ -126,6 +126,7 @@ def test_variables_that_a_function_shares_belong_to_the_fitted() -> None:
     np.testing.assert_array_equal(first.predict(x), expected)
 
 
+@pytest.mark.slow
 def test_a_weight_is_how_often_a_row_counts() -> None:
     rng = np.random.default_rng(0)
     x, weight = rng.normal(size=(30, 3)), rng.integers(0, 4, 30)

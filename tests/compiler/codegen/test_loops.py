@@ -37,6 +37,7 @@ def test_what_is_expensive_is_vectorised_over_the_rows() -> None:
     assert sum(line.startswith("for") for line in lines) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 9])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_values_and_gradients_of_short_rows(width: int, axis: int) -> None:

@@ -40,6 +40,7 @@ def assert_parts(name: str, found: np.ndarray, expected: np.ndarray) -> None:
         assert not len(wrong), (name, part, found[wrong[:3]], expected[wrong[:3]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_functions_are_numpys_at_the_edges(dtype: str) -> None:
     values = edges(dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import dynamic
 import staticgraph as sg
@@ -114,6 +115,7 @@ def test_python_numbers_are_weak() -> None:
     assert sg.promote_types("float64", "complex64") == np.complex128
 
 
+@pytest.mark.slow
 def test_captured_functions_are_the_eager_ones() -> None:
     def loss(z: dynamic.Tensor, w: dynamic.Tensor) -> dynamic.Tensor:
         found = dynamic.exp(1j * (z @ w)) + z.conj().mT @ z

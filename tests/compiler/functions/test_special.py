@@ -240,6 +240,7 @@ def test_at_the_ends_they_are_what_they_tend_to() -> None:
     assert sg.special.poch(zero - 2, 0.0) == 1
 
 
+@pytest.mark.slow
 def test_floats_of_16_bits_are_computed_in_float32():
     half, share = np.array([1.5, 2.0, 9.0], "float16"), np.array([0.3, 0.7, 20.0], "float16")
     cases = [

@@ -87,6 +87,7 @@ def test_sequences_of_any_length() -> None:
         check(program, SEQUENCE, np.random.default_rng(2).uniform(-2.9, 2.9, shape))
 
 
+@pytest.mark.slow
 def test_the_ctc_loss_of_any_lengths() -> None:
     x = sg.placeholder("x", (None, None, 4), "float64")
     targets = sg.placeholder("t", (None, None), "int64")

@@ -145,6 +145,7 @@ def test_float32_stays_float32(name: str, sample: Sample) -> None:
             assert np.all(np.isfinite(value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", [op for op in OPS if op.expand], ids=lambda op: op.name)
 def test_composite_is_its_expansion(op: Op) -> None:
     seen = 0

@@ -382,6 +382,7 @@ def test_the_key_changes_with_what_emits(
     assert key.kernel_key("source") == mine
 
 
+@pytest.mark.slow
 def test_what_small_ops_are_called_through_depends_on_the_rooms_of_its_key_alone() -> None:
     imports = imports_within(ROOT, "compiler")
     wanted = [one.removeprefix("staticgraph.") for one in (common.LOOPS, common.MACHINE)]
@@ -397,6 +398,7 @@ def test_what_small_ops_are_called_through_depends_on_the_rooms_of_its_key_alone
     assert mine != key.common_key("code")
 
 
+@pytest.mark.slow
 def test_a_start_of_small_ops_imports_neither_graphs_nor_random_numbers(place: Path) -> None:
     program = """
 import sys

@@ -307,6 +307,7 @@ def test_in_the_background_nobody_waits(in_place: None) -> None:
     assert isinstance(kernels(executable)[0], strided.Strided)
 
 
+@pytest.mark.slow
 def test_profiles_show_what_a_call_does(in_place: None) -> None:
     x = sg.placeholder("x", (None, None), "float32")
     executable = sg.compile([x], sg.exp(x).sum(0))

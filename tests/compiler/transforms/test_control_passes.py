@@ -53,6 +53,7 @@ def close(left: list[np.ndarray], right: list[np.ndarray]) -> None:
         assert_allclose(one, other, **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "of", [*((name, 1) for name in PROGRAMS), *some([(name, 2) for name in PROGRAMS], 4)], ids=str
 )

@@ -229,6 +229,7 @@ def test_what_is_refused() -> None:
         )
 
 
+@pytest.mark.slow
 def test_what_runs_often_to_be_measured_prints_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -61,6 +61,7 @@ def test_batches_run_until_none_goes_on() -> None:
     np.testing.assert_allclose(shared, STARTS + 256, 1e-14)
 
 
+@pytest.mark.slow
 def test_reverse_mode_up_to_a_bound() -> None:
     assert sg.grad(lambda x: squared(x, 10))(3.0) == 8 * 3.0**7
     assert sg.grad(sg.grad(lambda x: squared(x, 10)))(3.0) == 56 * 3.0**6

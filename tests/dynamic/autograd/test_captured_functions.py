@@ -74,6 +74,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_captured_gradients_are_those_of_eager_calls(name: str) -> None:
     program = PROGRAMS[name]

@@ -24,6 +24,7 @@ INNER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INNER)
 def test_they_read_tensors_as_they_are_at_each_call(name):
     w, inner = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), INNER[name]

@@ -180,6 +180,7 @@ def test_stages_do_what_the_function_does_eagerly(
             np.testing.assert_allclose(other, one, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_a_function_in_stages_is_traced_once_and_has_no_single_executable() -> None:
     _, step = two_steps()
     f = sg.function(step, name="twice")
@@ -191,6 +192,7 @@ def test_a_function_in_stages_is_traced_once_and_has_no_single_executable() -> N
         f.executable(x, y)
 
 
+@pytest.mark.slow
 def test_modes_are_as_they_are_left() -> None:
     model, step = modes_that_change()
     f = sg.function(step)

@@ -418,6 +418,7 @@ def test_attributes_that_are_equal_but_not_the_same_have_kernels_of_their_own():
         assert_array_equal(np.signbit(found), np.signbit(np.where(X > 0, X, X * slope)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("affine", [True, False])
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("shape", [(31, 11, 23, 19), (8219, 17)])

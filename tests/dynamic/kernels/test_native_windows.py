@@ -102,6 +102,7 @@ def test_kernels_give_what_numpy_gives(name, dtype):
         assert_near(one, other, ROUNDING[dtype])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["conv with all options", "transposed", "max of ties", "mean"])
 def test_any_batch_is_served_by_the_same_kernels(name, monkeypatch):
     op, (x, *weights), attrs = CASES[name]

@@ -18,6 +18,7 @@ EXPECTED = recorded(DATA / "conv_values.npz")
 RECORDED = json.loads((DATA / "conv_texts.json").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", VALUES)
 def test_values_and_gradients_are_those_of_pytorch(expression):
     check(dynamic, expression, EXPECTED[expression])

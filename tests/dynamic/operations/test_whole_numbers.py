@@ -14,6 +14,7 @@ F = dynamic.nn.functional
 SINGLE = ["entr", "erfcx", "log_ndtr", "ndtr"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SINGLE)
 @pytest.mark.parametrize("captured", [False, True])
 def test_special_functions_of_integers_are_of_the_default_dtype(name: str, captured: bool) -> None:

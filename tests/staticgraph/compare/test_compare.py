@@ -103,6 +103,7 @@ def test_the_workloads_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(WORKLOADS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [(["sead"], "compare: unknown workload 'sead': known are seed, elementwise"),

@@ -64,6 +64,7 @@ def test_a_feed_that_fits_means_its_array(form: str, dtype: str) -> None:
         assert not made.changed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", kinds.KINDS)
 @pytest.mark.parametrize("way", kinds.WAYS)
 def test_every_graph_is_right(kind: str, way: str) -> None:
@@ -192,6 +193,7 @@ DEFECTS: dict[str, tuple[Any, str, tuple[Any, ...], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("defect", "kind", "steps", "message"), DEFECTS.values(), ids=DEFECTS)
 def test_a_defect_is_noticed(
     monkeypatch: pytest.MonkeyPatch, defect: Any, kind: str, steps: Any, message: str

@@ -76,6 +76,7 @@ def same(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", CASES)
 def test_a_step_goes_where_the_eager_one_goes_and_keeps_the_same(i: int) -> None:
     options = OPTIMIZERS[i][1]

@@ -94,6 +94,7 @@ def follow(rows: Any, i: int, dtype: str, bound: float) -> None:
     assert error.max() < bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", range(len(FIRST_ORDER)))
 def test_the_first_steps_follow_pytorch(i: int) -> None:
     follow(paths("float64", compiled=False)[i].rows, i, "float64", 1e-13)

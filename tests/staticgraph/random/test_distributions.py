@@ -131,6 +131,7 @@ def test_counts_of_large_means_are_nearly_normal(
     assert abs(np.var(standard) - 1) < 4 * np.sqrt(2 / N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "distribution"),
     [

@@ -53,6 +53,7 @@ def test_replay_finds_what_the_reverse_pass_gave() -> None:
     assert "test_inspected.py" in first.line
 
 
+@pytest.mark.slow
 def test_a_function_of_a_module_is_inspected_with_its_own_arguments() -> None:
     layer = nn.Linear(3, 2)
     f = sg.function(lambda rows: layer(rows).relu(), name="f")

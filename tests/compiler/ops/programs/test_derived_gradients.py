@@ -97,6 +97,7 @@ def test_a_side_that_is_not_taken_gives_no_nan() -> None:
     np.testing.assert_array_equal(sg.grad(lambda x: sg.sum(first(x)))(x), [-1.0 / 32.0, 0.0, 0.0])
 
 
+@pytest.mark.slow
 def test_they_broadcast_in_the_dtype_of_the_operands_in_batches_loops_and_captures() -> None:
     slopes = sg.grad(lambda x, y: sg.sum(branched(x, y)), argnums=(0, 1))
     found = slopes(np.ones((2, 3), "float32"), np.ones((2, 1), "float32"))

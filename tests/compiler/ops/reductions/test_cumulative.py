@@ -90,6 +90,7 @@ def _falling(number: float) -> tuple[bool, float]:
     return (number == number, 0.0 if number != number else -number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row", [[2.0, 0, 3, 0, 1.5], [0.0, 2, 3, 0.5, 1], [1.0, 2, 0, 3, 4], [0.0, 0, 0, 1, 2]]
 )
