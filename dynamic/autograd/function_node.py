@@ -19,6 +19,7 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.hooks import as_tensor
+from staticgraph.dynamic.tape.mutated import mutated
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Cotangents,
@@ -27,7 +28,6 @@ from staticgraph.dynamic.tape.nodes import (
     next_number,
 )
 from staticgraph.dynamic.tape.saved_tensors import NONE, Packed, SavedTensor
-from staticgraph.dynamic.tape.tape import mutated
 from staticgraph.dynamic.tape.undefined import UNDEFINED
 from staticgraph.dynamic.tensors.inplace import touch
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
