@@ -214,7 +214,8 @@ class FunctionNode(SeveralOutputs):
         return label or f"{self.function.__name__}Backward"
 
     def __repr__(self) -> str:
-        return f"<torch.autograd.function.{self.name()} object at {id(self):#x}>"
+        package = "" if self.function._label else "torch.autograd.function."
+        return f"<{package}{self.name()} object at {id(self):#x}>"
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.ctx, name)

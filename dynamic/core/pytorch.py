@@ -14,6 +14,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.own_ops import VERSION
 from staticgraph.compiler.core.record import frozen
+from staticgraph.compiler.ops.fourier import dft, real_dft, real_inverse_dft
 from staticgraph.dynamic.core import (
     eager_losses,
     eager_ops,
@@ -288,6 +289,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.svdvals: PyTorchOp("LinalgSvd"),
     ops.qr_factors: PyTorchOp("LinalgQr"),
     ops.vector_norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,), whole=_NORM),
+    dft: PyTorchOp(names.fourier),
+    real_dft: PyTorchOp("FftR2C"),
+    real_inverse_dft: PyTorchOp("FftC2R"),
     eager_ops.select: PyTorchOp(names.select, view=True),
     eager_ops.copy: PyTorchOp(names.copy),
     eager_ops.fill: PyTorchOp(series=2),

@@ -23,7 +23,7 @@ from staticgraph.dynamic.operations.diagonals import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.naming import keep
+from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import joining
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
@@ -38,6 +38,7 @@ __all__ = [
 _ALL = slice(None)
 
 
+@called("Put")
 def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any:
     """The input with the elements of `source` at places in the flat tensor, or added there.
 
@@ -363,7 +364,9 @@ def atleast_3d(input: Any) -> Any:
     """
     if input.ndim > 2:
         return input
-    return ops.expand_dims(input, 2) if input.ndim == 2 else ops.reshape(input, (1, -1, 1))
+    if input.ndim == 1:
+        return ops.expand_dims(ops.expand_dims(input, 0), 2)
+    return ops.expand_dims(input, 2) if input.ndim == 2 else ops.reshape(input, (1, 1, 1))
 
 
 def broadcast_shapes(*shapes: Any) -> Any:

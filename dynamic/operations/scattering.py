@@ -306,6 +306,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     return ops.take(ops.reshape(ops.broadcast_to(input, shape), (-1,)), places, 0)
 
 
+@called("MaskedScatter")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """The input with the elements of `source`, in their order, where the mask holds.
 
