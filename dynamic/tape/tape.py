@@ -47,7 +47,7 @@ from staticgraph.dynamic.tape.nodes import (
 from staticgraph.dynamic.tape.noted import flat
 from staticgraph.dynamic.tape.observers import announce, observers
 from staticgraph.dynamic.tape.recipes import Recipe, recipe
-from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
+from staticgraph.dynamic.tape.saved_tensors import Packed, packed, saved_tensor
 from staticgraph.dynamic.tape.saved_values import saved_names, saved_value
 
 Kept = tuple[Any, int, tuple[int, ...], Any, Any]
@@ -243,11 +243,11 @@ class Node(GraphNode):
         """Keep what the first function makes of each saved tensor; the second one reverts it."""
         if type(self) is not Node or not self.recipe.holds:
             return
-        makers, number = (*self.edges, None), self.recipe.number
+        makers, number = (*self.edges, self), self.recipe.number
         saved = [
             value
             if number and maker is None and i < len(self.edges)
-            else Packed(saved_tensor(value, maker, counter), pair)
+            else packed(saved_tensor(value, maker, counter), pair, maker is self)
             if isinstance(value, np.ndarray) and isinstance(counter, list)
             else value
             for i, (value, maker, counter) in enumerate(
