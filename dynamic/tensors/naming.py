@@ -50,9 +50,10 @@ def called(label: str, *keeps: str) -> Callable[[Any], Any]:
 
 def labelled(result: Any, label: str) -> Any:
     """`result`, a tensor that was made here, whose node carries PyTorch's name."""
-    node = result._maker if type(result) is Tensor else None
-    if type(node) is Node or type(node) is KeepingNode:
-        node.__class__ = class_named(f"{label}Backward0", type(node))
+    node: Any = result._maker if type(result) is Tensor else None
+    kind: type = type(node)
+    if kind is Node or kind is KeepingNode:
+        node.__class__ = class_named(f"{label}Backward0", kind)
     return result
 
 
