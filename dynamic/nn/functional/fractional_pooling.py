@@ -61,9 +61,9 @@ def fractional_max_pool3d(
     `_random_samples` (n, c, 3) are for the time, the height and the width.
 
     Example:
-        >>> x = dynamic.arange(8.0).reshape(1, 2, 2, 2)
+        >>> x = dynamic.arange(27.0).reshape(1, 3, 3, 3)
         >>> nn.functional.fractional_max_pool3d(x, 2, output_size=1)
-        tensor([[[[7.]]]])
+        tensor([[[[26.]]]])
     """
     given = (input, kernel_size, output_size, output_ratio, _random_samples)
     return _pooled(3, *given, return_indices=return_indices)
