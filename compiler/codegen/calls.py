@@ -33,7 +33,7 @@ from staticgraph.compiler.codegen.unit import (
     loop_units,
     product_units,
 )
-from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.core.dims import Dim, Unknown
 from staticgraph.compiler.core.types import TensorType, TupleType
 from staticgraph.compiler.ir import records
 from staticgraph.compiler.ir.records import Function
@@ -212,7 +212,7 @@ class Calls:
         if one.role == "unknown":
             assert isinstance(key, Unknown)
             return TableOperand(table.unknown[key])
-        if isinstance(key, Cut):
+        if isinstance(key, Dim | Cut):
             return TableOperand(self.entries.computed(key))
         if one.role == "gemm":
             return TableOperand(table.gemm[str(key)])

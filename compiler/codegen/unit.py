@@ -22,7 +22,7 @@ from staticgraph.compiler.codegen.nesting import Nester
 from staticgraph.compiler.codegen.product import Product
 from staticgraph.compiler.codegen.scalar import pointer_type
 from staticgraph.compiler.codegen.statements import SIGN, Body, Check, Memory
-from staticgraph.compiler.core.dims import Size, Unknown
+from staticgraph.compiler.core.dims import Dim, Size, Unknown
 from staticgraph.compiler.core.record import Record, frozen, record
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.definition import Node
@@ -48,6 +48,8 @@ from staticgraph.compiler.ir.walk import block_names, stored
 from staticgraph.compiler.schedule.chunks import Cells, Cut
 from staticgraph.compiler.schedule.groups import AttentionGroup, MatmulGroup, computed
 
+MOST_TERMS = 8  # of a size that a unit computes itself
+
 
 @frozen(eq=False)
 class GroupLoops:
@@ -60,7 +62,7 @@ class GroupLoops:
 
 @record
 class Parameter(Record):
-    """What a unit takes: `role` is slot, unknown, gemm, failed, lost, node, entry, or chunks,
+    """What a unit takes: `role` is slot, unknown, size, gemm, failed, lost, node, entry, or chunks,
     down or across: a number of chunks.
 
     A slot's pointer is that of its element `first`; an entry is one of the table, for an address.
@@ -69,7 +71,7 @@ class Parameter(Record):
     name: str
     type: str
     role: str
-    key: int | str | Unknown | Cut
+    key: int | str | Unknown | Dim | Cut
     first: int = 0
 
 
@@ -151,6 +153,7 @@ class UnitBuilder:
         self.labels = labels
         self.parameters: dict[tuple[str, object, int], Parameter] = {}
         self.pointers = 0
+        self.sizes = 0
 
     def matmul(self, index: int, product: Product, node: int, checks: bool) -> Unit:
         """The unit of a product, or of a chunk of it; the `index`-th group, named after `node`."""
@@ -275,7 +278,12 @@ class UnitBuilder:
         return self._flat(type.size, to, Load(start, Name("i")), node)
 
     def size(self, value: Size) -> Expr:
-        """The expression of a size."""
+        """The expression of a size; one of many terms is computed before the call, and given.
+
+        So what is put after many arrays of unknown sizes is the same code for all of them.
+        """
+        if isinstance(value, Dim) and len(value.terms) > MOST_TERMS:
+            return self._parameter("size", value, "i64")
         return size_expression(value, self.labels)
 
     def pointer(self, slot: int, first: int) -> Name:
@@ -291,10 +299,13 @@ class UnitBuilder:
                 self.parameters[key] = Parameter(label, "i64", "unknown", atom)
         return Unit((*block, Return(ZERO)), tuple(self.parameters.values()), node, chunks)
 
-    def _parameter(self, role: str, key: int | str | Cut, type: str, first: int = 0) -> Name:
+    def _parameter(self, role: str, key: int | str | Dim | Cut, type: str, first: int = 0) -> Name:
         found = self.parameters.get((role, key, first))
         if found is None:
             name = role
+            if role == "size":
+                name = f"size{self.sizes}"
+                self.sizes += 1
             if role in ("slot", "node", "entry"):
                 name = f"{'node' if role == 'node' else 'b'}{self.pointers}"
                 self.pointers += 1

@@ -2,8 +2,10 @@
 
 An effect belongs to the function in which it is made while that is traced: a captured function,
 the body of a loop, a branch (`collecting`). Outside of any it belongs to the placeholders and
-variables that it reads, and so to all graphs that need all of them. When the function or graph is
-complete, its effects are put in the order in which they were made, by tokens (`in_order`).
+variables that it reads, and so to all graphs that need all of them. What a loop itself checks,
+that it has ended, belongs of these to the graphs with that loop, or a derivative of it. When the
+function or graph is complete, its effects are put in the order in which they were made, by tokens
+(`in_order`).
 """
 
 from __future__ import annotations
@@ -33,11 +35,13 @@ class Effect(Record):
     Attributes:
         enter: the expression that takes the token, as its operand at `position`.
         leave: the expression that is the token behind it.
+        of_loop: whether it is what a loop checks of itself, or a loop with no other effects.
     """
 
     enter: Expression
     position: int
     leave: Expression
+    of_loop: bool = False
 
 
 @record
@@ -78,10 +82,12 @@ def first_token(loops: int) -> Expression:
     return constant(np.zeros(1 + loops, np.int64))
 
 
-def emit(op: Op, operands: Sequence[Expression], attrs: Mapping[str, object]) -> None:
+def emit(
+    op: Op, operands: Sequence[Expression], attrs: Mapping[str, object], of_loop: bool = False
+) -> None:
     """Add an effect to the function that is traced, or else to what it reads."""
     made = construct(op, (first_token(depth()), *operands), {**attrs, "place": 0})
-    keep(Effect(made, 0, made))
+    keep(Effect(made, 0, made, of_loop))
 
 
 def emit_batched(
@@ -111,7 +117,7 @@ def emit_batched(
         several = made.attrs["batched"] or any(one is not None for one in whole)
         operands = [x if one is None else one for x, one in zip(values, whole, strict=True)]
         with at_line(made.source):
-            emit(made.op, operands, {**made.attrs, "batched": several})
+            emit(made.op, operands, {**made.attrs, "batched": several}, effect.of_loop)
 
 
 def keep(effect: Effect) -> None:
@@ -145,13 +151,22 @@ def effects_of(inputs: Sequence[Expression], roots: Sequence[Expression]) -> lis
     """The effects of a graph: those that read nothing but its inputs and variables."""
     given = {one.serial: one for one in inputs}
     given |= {one.serial: one for one in _leaves(roots)}
+    lines = _loop_lines(roots)
     found: dict[int, Effect] = {}
     for leaf in given.values():
         for effect in getattr(leaf, "effects", ()):
             assert isinstance(effect, Effect)
+            if effect.of_loop and lines.isdisjoint(_loop_lines([effect.leave])):
+                continue
             if all(one.serial in given for one in _leaves([effect.leave])):
                 found[effect.leave.serial] = effect
     return list(found.values())
+
+
+def _loop_lines(roots: Iterable[Expression]) -> set[str]:
+    """The lines of the loops and branches that the roots need, or are derivatives of."""
+    loops = [node for node in ancestors(roots) if any(map(_is_body, node.attrs.values()))]
+    return {one.source.rpartition(" at ")[2] for one in loops}
 
 
 def in_order(

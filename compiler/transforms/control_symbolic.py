@@ -172,8 +172,8 @@ def scan(
         _take_dtypes(control.scan, init, first, numbers, leaves(trial.result[0]))
     traced = _trace_step(step, (init, first), (xs, stacked), ())
     tree = traced.result
-    count = len(first)
-    if traced.effects:
+    count, effects = len(first), traced.effects
+    if effects:
         looped = traced.with_token(count, iterates=True)
         (after, y), last = looped.result
         traced = Traced(looped.inputs, ((after, last), y), traced.start)
@@ -189,7 +189,7 @@ def scan(
     node = construct(control.scan, (*consts, *first, *stacked), attrs)
     items = items_of(node, len(leaves(traced.result)))
     if len(first) > count:
-        _left(first[count], items[count])
+        _left(first[count], items[count], effects)
     return rebuilt(init, items[:count]), rebuilt(tree[1], items[len(first) :])
 
 
@@ -200,9 +200,13 @@ def _entered() -> Expression:
     return entered
 
 
-def _left(entered: Expression, last: Expression) -> None:
+def _left(entered: Expression, last: Expression, effects: Sequence[Effect]) -> None:
     """Keep the effects of a loop, whose last token is `last`."""
-    keep(Effect(entered, 0, last[:-1]))
+    keep(Effect(entered, 0, last[:-1], _are_of_loops(effects)))
+
+
+def _are_of_loops(effects: Sequence[Effect]) -> bool:
+    return all(one.of_loop for one in effects)
 
 
 def _trace_step(
@@ -266,8 +270,8 @@ def while_loop(
             f"while_loop: the condition is {answer!r}, not bool[], by the function in "
             f"{line_of(cond)}"
         )
-    count = len(first)
-    if traced.effects:
+    count, effects = len(first), traced.effects
+    if effects:
         test = Traced([*inputs, stand_in(_entered().type, "token")], test.result, start)
         traced = traced.with_token(count, iterates=True)
         first.append(_entered())
@@ -276,7 +280,7 @@ def while_loop(
     node = construct(op, (*consts, *first), attrs)
     items = items_of(node, len(first))
     if len(first) > count:
-        _left(first[count], items[count])
+        _left(first[count], items[count], effects)
     if max_steps is not None:
         items = with_bound(node, count, max_steps)
     return rebuilt(init, items[:count])
@@ -312,8 +316,8 @@ def cond(
     if same_structure(on_true.result, on_false.result):
         on_true, on_false = _in_one_dtype(on_true, on_false), _in_one_dtype(on_false, on_true)
     require_same("cond: result", on_true.result, on_false.result, false_fn)
-    tree, has_effects = on_true.result, bool(on_true.effects or on_false.effects)
-    if has_effects:
+    tree, effects = on_true.result, [*on_true.effects, *on_false.effects]
+    if effects:
         on_true, on_false = (one.with_token(len(given)) for one in (on_true, on_false))
         given.append(first_token(depth()))
     consts = _consts([on_true, on_false])
@@ -322,8 +326,8 @@ def cond(
     items = items_of(node, len(leaves(on_true.result)))
     for item, *both in zip(items, leaves(on_true.result), leaves(on_false.result), strict=True):
         item.weak = all(one.weak for one in both)
-    if has_effects:
-        keep(Effect(node, len(node.operands) - 1, items.pop()))
+    if effects:
+        keep(Effect(node, len(node.operands) - 1, items.pop(), _are_of_loops(effects)))
     return rebuilt(tree, items)
 
 

@@ -79,6 +79,11 @@ def check(condition: Value, message: str, *values: Value) -> None:
     _apply(effects.check, user_text("check", message, len(values)), (condition, *values))
 
 
+def check_loop(condition: Value, message: str) -> None:
+    """What a loop checks of itself: as `check`, but no graph without the loop has it."""
+    _apply(effects.check, user_text("check", message, 0), (condition,), of_loop=True)
+
+
 def raise_unless(condition: Value, error: Exception) -> None:
     """Raise an error itself unless a condition holds, when the graph runs, as `check` does."""
     if is_symbolic(condition):
@@ -90,7 +95,7 @@ def raise_unless(condition: Value, error: Exception) -> None:
         raise error
 
 
-def _apply(op: Op, text: UserText, values: tuple[Value, ...]) -> None:
+def _apply(op: Op, text: UserText, values: tuple[Value, ...], of_loop: bool = False) -> None:
     for value in values:
         if isinstance(value, tuple | list | dict) and any(map(is_symbolic, leaves(value))):
             raise OptionError(
@@ -99,7 +104,7 @@ def _apply(op: Op, text: UserText, values: tuple[Value, ...]) -> None:
             )
     attrs: Attrs = {"text": text, "batched": False}
     if is_collecting() or any(map(is_symbolic, values)):
-        emit(op, [as_expression(op, value, None) for value in values], attrs)
+        emit(op, [as_expression(op, value, None) for value in values], attrs, of_loop)
         return
     token = np.zeros(1, np.int64)
     try:

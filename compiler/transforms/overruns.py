@@ -17,7 +17,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.effects import collecting, depth, keep
-from staticgraph.compiler.transforms.effects import check
+from staticgraph.compiler.transforms.effects import check_loop
 
 _of_examples: ContextVar[bool] = ContextVar("examples of vmap", default=False)
 _flags: ContextVar[list[tuple[Any, str]] | None] = ContextVar("overruns", default=None)
@@ -43,7 +43,7 @@ def report(goes_on: Any, text: str) -> None:
     """A bounded loop has ended: an error if it would go on, or a flag of the loop around it."""
     flags = _flags.get()
     if flags is None:
-        check(ops.logical_not(goes_on), text)
+        check_loop(ops.logical_not(goes_on), text)
     else:
         flags.append((goes_on, text))
 

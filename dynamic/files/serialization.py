@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.drafts import draft_of
 from staticgraph.compiler.core.errors import MissingExtraError
 from staticgraph.dynamic.core.dtypes import DTYPES, DType, dtype_named
 from staticgraph.dynamic.core.errors import ArgumentError, LoadError
@@ -84,13 +85,8 @@ def save(
     if hasattr(f, "write"):
         f.write(content)
         return
-    path = Path(os.fspath(f))
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with draft_of(f) as draft:
         draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _written(obj: object) -> bytes:

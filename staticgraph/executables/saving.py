@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.drafts import draft_of
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.options import Options
 from staticgraph.compiler.core.pytree import is_branch, is_object, parts_of
@@ -145,11 +146,6 @@ def _npy(array: Any) -> bytes:
 
 
 def _write(path: Path, files: Mapping[str, bytes]) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
-            for name, data in files.items():
-                archive.writestr(zipfile.ZipInfo(name), data)  # of one date: equal files are equal
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with draft_of(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name), data)  # of one date: equal files are equal

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from staticgraph.compiler.core.drafts import draft_of
 from staticgraph.compiler.core.errors import GraphError, OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.graph.expression import Expression
@@ -77,20 +77,12 @@ def save(
     """
     data = model_of(function, inputs, opset).SerializeToString()
     if isinstance(path, str | os.PathLike):
-        _write(Path(os.fspath(path)), data)
+        with draft_of(path) as draft:
+            draft.write_bytes(data)
     elif isinstance(path, io.IOBase) or hasattr(path, "write"):
         path.write(data)
     else:
         raise OptionError(f"onnx.save: {path!r} is no path and no file")
-
-
-def _write(path: Path, data: bytes) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def model_of(function: Any, inputs: Sequence[object], opset: int) -> Any:

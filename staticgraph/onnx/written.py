@@ -274,13 +274,13 @@ def _last_two(x: Any) -> list[int]:
 
 
 @_writes
-def take_add(g: Any, index: Any, *, axis: int, size: Size) -> Any:
+def take_add(g: Any, index: Any, *, axis: int, size: Size, wrap: bool = True) -> Any:
     """Sums of slices by their places, element by element."""
     count = math.prod(index.shape)
     lead, tail = g.shape[:axis], g.shape[axis + index.ndim :]
     rows = ops.reshape(g, (*lead, count, *tail))
     places = ops.reshape(index, (*(1,) * len(lead), count, *(1,) * len(tail)))
-    return along_add(rows, ops.broadcast_to(places, rows.shape), axis, size)
+    return along_add(rows, ops.broadcast_to(places, rows.shape), axis, size, wrap)
 
 
 def _places(outer: Size, inner: Size, stride: int, dilation: int) -> Any:

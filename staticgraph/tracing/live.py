@@ -20,7 +20,7 @@ import numpy as np
 
 from staticgraph.compiler.core.errors import DTypeError
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Pointwise
-from staticgraph.compiler.core.types import as_dtype, is_static
+from staticgraph.compiler.core.types import TupleType, as_dtype, is_static
 from staticgraph.compiler.core.whose_code import is_library
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.traversal import ancestors
@@ -312,9 +312,10 @@ def _is_computed(node: Expression) -> bool:
 
 
 def _largest(nodes: Iterable[Expression]) -> float:
-    """The elements of the largest of these."""
-    sizes = [math.prod(map(int, x.shape)) if is_static(x.shape) else math.inf for x in nodes]
-    return max(sizes)
+    """The elements of the largest array that these are, or consist of."""
+    found = [x.type.items if isinstance(x.type, TupleType) else (x.type,) for x in nodes]
+    shapes = [one.shape for items in found for one in items]
+    return max([math.prod(map(int, one)) if is_static(one) else math.inf for one in shapes])
 
 
 def _is_cheap(node: Expression) -> bool:

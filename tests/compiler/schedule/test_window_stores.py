@@ -111,3 +111,19 @@ def test_every_order_of_shared_and_computed_operands() -> None:
     for order, found in zip(orders, f(x, y), strict=True):
         expected = np.stack([values[k] for k in order], 1)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_placed_behind_many_unknown_sizes_is_one_loop() -> None:
+    xs = [sg.placeholder(f"x{i}", (None,), "float64") for i in range(30)]
+    compiled = sg.compile(xs, sg.concatenate(xs))
+    assert compiled.source.count("def unit") < 15  # a place of many terms is computed before
+    given = [np.full(i % 4, float(i)) for i in range(30)]
+    np.testing.assert_array_equal(compiled(*given), np.concatenate(given))
+
+
+@pytest.mark.long
+def test_places_behind_many_unknown_sizes_by_numba() -> None:
+    xs = [sg.placeholder(f"x{i}", (None,), "float64") for i in range(12)]
+    given = [np.full(i % 4, float(i)) for i in range(12)]
+    compiled = sg.compile(xs, sg.concatenate(xs), backend="numba")
+    np.testing.assert_array_equal(compiled(*given), np.concatenate(given))

@@ -93,3 +93,31 @@ def test_a_loop_beyond_its_bound_is_an_error() -> None:
         sg.grad(squared)(3.0)
     with pytest.raises(GraphError, match="its transpose has no value"):
         pulled_while.evaluate()
+
+
+def test_what_has_no_bounded_loop_does_not_check_one() -> None:
+    x = sg.placeholder("x", (), "float64")
+    rows = sg.placeholder("rows", (None,), "float64")
+    outputs = [
+        sg.grad(squared(x, 2), x),
+        sg.jvp(lambda a: squared(a, 2), (x,), (1.0,))[1],
+        sg.cond(x > 0, lambda: squared(x, 2), lambda: x),
+        sg.scan(lambda carry, row: (squared(row, 2), carry), x, rows)[0],
+        sg.vmap(lambda row: squared(row, 2))(rows),
+    ]
+    given = 1.5, np.array([1.5, 1.5])
+    options: Any = {"on_unused_input": "ignore", "debug": True}
+    for output in outputs:
+        with pytest.raises(CheckError, match="goes on after max_steps=2 steps"):
+            sg.compile([x, rows], output, **options)(*given)
+    assert sg.compile([x, rows], x + sg.sum(rows), **options)(*given) == 4.5
+    other = sg.scan(lambda carry, row: (carry * row, carry), x, rows)[0]
+    assert sg.compile([x, rows], other, **options)(*given) == 1.5**3
+
+    def checked(carry: Any, row: Any) -> Any:
+        sg.check(carry < 1, "too large")
+        return squared(row, 2), carry
+
+    sg.scan(checked, x, rows)  # what users check belongs to all that read the same
+    with pytest.raises(CheckError, match="too large"):
+        sg.compile([x, rows], x + sg.sum(rows), **options)(*given)

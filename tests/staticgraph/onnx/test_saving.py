@@ -132,6 +132,14 @@ def test_integers_divided_by_zero_are_zero() -> None:
         np.testing.assert_array_equal(one, other)
 
 
+def test_sums_of_segments_are_exported() -> None:
+    x, index = sg.placeholder("x", (4, 2), "float64"), sg.placeholder("index", (4,), "int64")
+    f = executable([x, index], sg.segment_sum(x, index, 3))
+    given, places = np.arange(8.0).reshape(4, 2), np.array([2, 0, 2, 0])
+    (found,) = run(written(f), given, places)
+    np.testing.assert_array_equal(found, f(given, places))
+
+
 def test_gradients_are_exported() -> None:
     x = sg.placeholder("x", (2, 2, 5, 5), "float32")
     w = sg.variable(np.random.default_rng(1).normal(size=(3, 2, 3, 3)).astype("f4"), "w")

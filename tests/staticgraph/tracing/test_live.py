@@ -411,3 +411,15 @@ def test_functions_that_are_composed_or_differentiated_read_it() -> None:
         np.testing.assert_allclose(outer(X), np.sum(X @ array * value))
         np.testing.assert_allclose(gradient(X), array.sum(axis=1))
     assert _contents(outer) == []
+
+
+def test_a_loop_over_an_array_around_of_which_the_gradient_needs_nothing_else() -> None:
+    array = _large(0.5)
+
+    def last(x: Any, rows: Any) -> Any:
+        return sg.sum(sg.scan(lambda carry, row: (carry * row[:3], carry), x, rows)[0])
+
+    gradient = sg.grad(lambda x: last(x, array))
+    for value in (0.5, 2.0):
+        array[:] = value
+        np.testing.assert_allclose(gradient(X), np.full(3, value**3))
