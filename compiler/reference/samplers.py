@@ -46,6 +46,18 @@ def below_attempt(span: Any, key: Any, counter: Any) -> Any:
     return np.where(low >= width.astype(np.uint64), upper_product(bits, width), -1)
 
 
+def wide_attempt(span: Any, key: Any, counter: Any) -> Any:
+    """The integers that one of the first three blocks gives, -1 where all are too many."""
+    width = np.maximum(span, 1)
+    wide = width.astype(np.uint64)
+    many, found = (np.uint64(0) - wide) % wide, np.int64(-1)
+    for number in reversed(range(3)):
+        bits = threefry(key, counter ^ number << 44)
+        accepted = np.asarray(bits).view(np.uint64) * wide >= many
+        found = np.where(accepted, upper_product(bits, width), found)
+    return found
+
+
 def random_below(attempt: Any, span: Any, key: Any, counter: Any) -> Any:
     """The integers of which there were attempts: without the lower halves that are too many."""
     operands = np.broadcast_arrays(attempt, span, key, counter)
