@@ -128,8 +128,7 @@ def _kernel(source: str, arrays: int) -> Callable[..., int]:
     operands[::2] = range(arrays + numbers)
 
     def run(*given: Any) -> int:
-        # takes half as long as `ctypes.data`
-        addresses = [one.__array_interface__["data"][0] for one in given[:arrays]]
+        addresses = [one.ctypes.data for one in given[:arrays]]
         found: int = step(words(*addresses, *given[arrays:]), operands, 0, 0, 0)
         return found
 

@@ -25,6 +25,7 @@ from staticgraph.random.draws import (
     common_shape,
     drawn,
     drawn_in_rows,
+    every,
     key_of,
     parameter,
     shape_of,
@@ -170,7 +171,7 @@ def _of_means(means: Any, make: Make, small: Make, large: Make) -> Make:
     """What makes the same numbers as `make`, without the way that none of known means takes."""
     if isinstance(means, Operand):
         return make
-    return small if (means < 10.0).all() else large if (means >= 10.0).all() else make
+    return small if every(means < 10.0) else large if every(means >= 10.0) else make
 
 
 def _poisson(key: object, counters: object, rate: object) -> Any:
@@ -204,11 +205,11 @@ def binomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
     """
     trials: Any = parameter("binomial", "n", n, _FLOAT64, 0, MOST_TRIALS)
     chance: Any = parameter("binomial", "p", p, _FLOAT64, 0, 1)
-    trials = ops.floor(trials)
+    trials = ops.floor(trials) if isinstance(trials, Operand) else np.floor(trials, out=trials)
     shape = common_shape("binomial", shape, trials, chance)
     make = _binomial
     if not isinstance(trials, Operand) and not isinstance(chance, Operand):
-        means = trials * np.where(chance > 0.5, 1.0 - chance, chance)
+        means = trials * np.minimum(chance, 1.0 - chance)
         make = _of_means(means, _binomial, _small_binomial, _large_binomial)
     return drawn(make, key_of("binomial", key), shape, [trials, chance])
 

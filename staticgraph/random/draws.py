@@ -151,6 +151,11 @@ def common_shape(function: str, shape: object, *parameters: Value) -> Shape:
     return wanted
 
 
+def every(conditions: Any) -> bool:
+    """Whether all of an array, or a scalar, are true; of the scalar without a reduction."""
+    return bool(conditions.all() if conditions.ndim else conditions)
+
+
 def as_value(one: object) -> Any:
     """An operand as it is, anything else as an array."""
     return one if isinstance(one, Operand) else np.asarray(one)
