@@ -89,7 +89,9 @@ def randint(
         span = ops.astype(high, INT64) - low
     else:
         make, span, low = _range(low, high, wanted)
-    return drawn(of_dtype(make, wanted), key, common_shape("randint", sizes, span, low), [span, low])
+    return drawn(
+        of_dtype(make, wanted), key, common_shape("randint", sizes, span, low), [span, low]
+    )
 
 
 def _bound(name: str, value: object) -> Any:
