@@ -51,7 +51,7 @@ def wide_attempt(span: Any, key: Any, counter: Any) -> Any:
     """The integers that one of the first three blocks gives, -1 where all are too many."""
     width = np.maximum(span, 1)
     wide = width.astype(np.uint64)
-    found = np.int64(-1)
+    found: Any = np.int64(-1)
     with np.errstate(over="ignore"):
         many = (np.uint64(0) - wide) % wide
         for number in reversed(range(3)):
