@@ -59,6 +59,10 @@ SAMPLES: dict[str, list[Sample]] = {
         call(np.array([7, 1 << 40, 1 << 62, 0]), integers(), integers(4), order=0),
         call(integers(3, low=1), integers(3), integers(2, 1), order=0),
     ],
+    "wide_attempt": [
+        call(np.array([7, 1 << 62, 3 << 61, 0]), integers(), integers(4), order=0),
+        call(integers(3, low=1), integers(3), integers(2, 1), order=0),
+    ],
     "random_below": [
         call(np.array([5, -1, -1, -1]), np.array([7, 1 << 40, (1 << 63) - 1, 0]), integers(),
              integers(4), order=0),
@@ -179,6 +183,7 @@ WITHOUT = {
     "sparsemax": "not in PyTorch; test_rows.py compares it with bisection",
     **dict.fromkeys(
         (
+            "wide_attempt",
             "below_attempt",
             "binomial_attempt",
             "exponential_float32",

@@ -211,7 +211,7 @@ NAMES = {
             "poisson_chance", "poisson_height", "poisson_is_sure", "pow_i", "pow_u",
             "raised_gamma", "random_below", "random_binomial", "random_gamma", "random_log_gamma",
             "random_poisson", "random_truncated", "remainder_i", "remainder_u", "sign_f", "sign_i",
-            "sign_u", "trigamma", "truncated_attempt", "upper_product",
+            "sign_u", "trigamma", "truncated_attempt", "upper_product", "wide_attempt",
         )
     },
     "fmod_u": "remainder_u",

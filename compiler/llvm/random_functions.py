@@ -27,7 +27,19 @@ def below_attempt(span, key, counter):
     bits = threefry(key, counter)
     width = select(span > 0, span, 0)
     low = bits * width
-    return select((low < 0) | (low >= width), upper_product(bits, width), -1)
+    return select(u64(low) >= u64(width), upper_product(bits, width), -1)
+
+
+def wide_attempt(span, key, counter):
+    """The integer that `random_below` finds, if one of the first three blocks is none too many."""
+    width = select(span > 0, span, 1)
+    many = u64(remainder_u(u64(0) - u64(width), u64(width)))
+    bits = threefry(key, counter)
+    second = threefry(key, counter ^ 17592186044416)
+    third = threefry(key, counter ^ 35184372088832)
+    second = select(u64(second * width) < many, third, second)
+    bits = select(u64(bits * width) < many, second, bits)
+    return select(u64(bits * width) < many, -1, upper_product(bits, width))
 
 
 def random_below(attempt, span, key, counter):
@@ -73,8 +85,9 @@ def gamma_attempt(a, key, counter):
         found = found * exp(gamma_power(shape, key, counter))
     least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
     found = select(rest * minimum(root, 1.0) > least, found, -1.0)
-    u = f64((bits >> 12) & 4503599627370495) * 2.220446049250313e-16
-    return type(a)(select(shape == 1.0, -log1p(-u), found))
+    if shape == 1.0:
+        found = -log1p(-(f64((bits >> 12) & 4503599627370495) * 2.220446049250313e-16))
+    return type(a)(found)
 
 
 def random_gamma(attempt, a, key, counter):
@@ -102,9 +115,10 @@ def log_gamma_attempt(a, key, counter):
         found = found + gamma_power(shape, key, counter)
     least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
     found = select(rest * minimum(root, 1.0) > least, found, 1e30)
-    u = f64((bits >> 12) & 4503599627370495) * 2.220446049250313e-16
-    exponential = log(-log1p(-maximum(u, 1.1102230246251565e-16)))
-    return type(a)(select(shape == 1.0, exponential, found))
+    if shape == 1.0:
+        u = f64((bits >> 12) & 4503599627370495) * 2.220446049250313e-16
+        found = log(-log1p(-maximum(u, 1.1102230246251565e-16)))
+    return type(a)(found)
 
 
 def random_log_gamma(attempt, a, key, counter):

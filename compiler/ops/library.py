@@ -121,6 +121,7 @@ from staticgraph.compiler.ops.random import (
     truncated_attempt as truncated_attempt,
     unit_float32 as unit_float32,
     unit_float64 as unit_float64,
+    wide_attempt as wide_attempt,
 )
 from staticgraph.compiler.ops.reductions.cumulative import extremum_positions as extremum_positions
 from staticgraph.compiler.ops.reductions.last_places import last_positions as last_positions

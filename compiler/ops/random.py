@@ -153,6 +153,11 @@ below_attempt = _sampler(
     doc="Integers from 0 to before the first operand of 64 random bits, -1 of bits by which some "
     "could be more likely than others; 0 where it is not positive.",
 )  # fmt: skip
+wide_attempt = _sampler(
+    "wide_attempt", samplers.wide_attempt, is_float=False, alone=False,
+    doc="Integers from 0 to before the first operand, all as likely, of the first of three times "
+    "64 random bits by which none is more likely than others; -1 where there is none.",
+)  # fmt: skip
 random_below = _sampler(
     "random_below", samplers.random_below, arity=4, is_float=False,
     doc="Integers from 0 to before the second operand, all as likely, of which the first operand "

@@ -42,8 +42,23 @@ def below_attempt(span: Any, key: Any, counter: Any) -> Any:
     """Integers from 0 to before `span`, -1 where the lower half of the product is below it."""
     width = np.maximum(span, 0)
     bits = threefry(key, counter)
-    low = np.asarray(bits * width).view(np.uint64)
+    with np.errstate(over="ignore"):  # NumPy warns of scalars that wrap, and not of arrays
+        low = np.asarray(bits * width).view(np.uint64)
     return np.where(low >= width.astype(np.uint64), upper_product(bits, width), -1)
+
+
+def wide_attempt(span: Any, key: Any, counter: Any) -> Any:
+    """The integers that one of the first three blocks gives, -1 where all are too many."""
+    width = np.maximum(span, 1)
+    wide = width.astype(np.uint64)
+    found: Any = np.int64(-1)
+    with np.errstate(over="ignore"):
+        many = (np.uint64(0) - wide) % wide
+        for number in reversed(range(3)):
+            bits = threefry(key, counter ^ number << 44)
+            accepted = np.asarray(bits).view(np.uint64) * wide >= many
+            found = np.where(accepted, upper_product(bits, width), found)
+    return found
 
 
 def random_below(attempt: Any, span: Any, key: Any, counter: Any) -> Any:

@@ -30,6 +30,17 @@ def shuffle(order: p_i64, words: p_i64, rows: i64, count: i64) -> i64:
 part of the product of 64 random bits and the count so far, at most 2**31."""
 
 
+REACH = """
+def reach(offsets: p_i64, rows: i64, count: i64) -> i64:
+    most = 0
+    for row in range(rows):
+        start = row * count
+        for i in range(count):
+            most = maximum(most, i + offsets[start + i])
+    return most + 1
+"""
+"""How many numbers there are up to the last one that is taken."""
+
 PLACES = """
 def places(order: p_i64, offsets: p_i64, table: p_i64, rows: i64, count: i64, most: i64) -> i64:
     for row in range(rows):
@@ -37,7 +48,7 @@ def places(order: p_i64, offsets: p_i64, table: p_i64, rows: i64, count: i64, mo
         for i in range(most):
             table[i] = i
         for i in range(count):
-            other = i + offsets[start + i]
+            other = i + maximum(offsets[start + i], 0)
             order[start + i] = table[other]
             table[other] = table[i]
     return 0
@@ -51,7 +62,7 @@ def few_places(order: p_i64, offsets: p_i64, table: p_i64, rows: i64, count: i64
         for i in range(size):
             table[2 * i] = -1
         for i in range(count):
-            other = i + offsets[start + i]
+            other = i + maximum(offsets[start + i], 0)
             here = ((i * -7046029254386353131) >> 20) & (size - 1)
             while (table[2 * here] != i) & (table[2 * here] != -1):
                 here = (here + 1) & (size - 1)
@@ -93,32 +104,33 @@ def places(offsets: Array) -> Array:
     count = offsets.shape[-1]
     found = np.empty(offsets.shape, np.int64)
     if offsets.size:
-        if offsets.min() < 0:
-            offsets = np.maximum(offsets, 0)
-        rows, most = offsets.size // count, int(offsets.max()) + count
+        rows = offsets.size // count
+        most = max(_kernel(REACH, 1)(offsets, rows, count), count)
         if most <= _DENSE * count:
             _kernel(PLACES, 3)(found, offsets, np.empty(most, np.int64), rows, count, most)
         else:
-            size = 1 << (4 * count).bit_length()
+            size = 1 << (2 * count).bit_length()
             table = np.empty(2 * size, np.int64)
             _kernel(FEW_PLACES, 3)(found, offsets, table, rows, count, size)
     return found
 
 
 @cache
-def _kernel(source: str, arrays: int) -> Callable[..., None]:
-    """What runs a function of so many arrays, and numbers behind them."""
+def _kernel(source: str, arrays: int) -> Callable[..., int]:
+    """What runs a function of so many arrays, and numbers behind them, and gives its result."""
     parsed = parsed_function(source)
     loaded, numbers = load_unit(parsed, source), len(parsed.parameters) - arrays
     step = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)(
         loaded.addresses[0]
     )
-    operands = np.ravel([(i, 0) for i in range(arrays + numbers)]).astype(np.int64)
+    words = ctypes.c_int64 * (arrays + numbers)
+    operands = (ctypes.c_int64 * (2 * (arrays + numbers)))()
+    operands[::2] = range(arrays + numbers)
 
-    def run(*given: Any) -> None:
+    def run(*given: Any) -> int:
         addresses = [one.ctypes.data for one in given[:arrays]]
-        table = np.array([*addresses, *given[arrays:]], np.int64)
-        step(table.ctypes.data, operands.ctypes.data, 0, 0, 0)
+        found: int = step(words(*addresses, *given[arrays:]), operands, 0, 0, 0)
+        return found
 
     run.__dict__["owner"] = loaded.owner
     return run

@@ -178,7 +178,7 @@ class Placement:
     def obstacle(self, group: LoopGroup, node: Node, bases: list[tuple[int, Index]]) -> str:
         """Why a group cannot compute a node that reads these values; empty if it can."""
         shape = node.type.shape
-        if group.alone or is_alone(node):
+        if is_alone(node) or (group.alone and node.op.cost != "cheap"):
             return ALONE
         if shape != group.domain and not is_row(group, shape):
             return OTHER_LOOPS

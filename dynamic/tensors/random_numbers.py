@@ -95,9 +95,10 @@ class Generator:
         return CPU
 
     def manual_seed(self, seed: Any) -> Generator:
-        """Start anew from a seed; the generator itself."""
-        self._seed = int(seed)
-        self._stream = _stream(self._seed)
+        """Start anew from a seed; the generator itself. A negative one is that of its 64 bits."""
+        number = int(seed)
+        self._stream = _stream(number)  # which may refuse it, and then nothing has changed
+        self._seed = number % 2**64
         return self
 
     def seed(self) -> int:
@@ -120,7 +121,7 @@ class Generator:
             numbers["state"].to_bytes(16, "little"), numbers["inc"].to_bytes(16, "little"),
             int(state["has_uint32"]).to_bytes(1, "little"),
             int(state["uinteger"]).to_bytes(4, "little"),
-            (self._seed % 2**64).to_bytes(8, "little"),
+            self._seed.to_bytes(8, "little"),
         ])  # fmt: skip
         return provided.wrap(np.frombuffer(content, np.uint8).copy())
 
@@ -135,6 +136,8 @@ class Generator:
                 "of another library"
             )
         content = array.tobytes()
+        if not content[16] & 1 or content[32] > 1:
+            raise AutogradError("RNG state is invalid: no generator has this one")
         self.source.bit_generator.state = {
             "bit_generator": "PCG64",
             "state": {

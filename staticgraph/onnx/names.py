@@ -116,7 +116,7 @@ REFUSED = {
             "poisson_attempt", "random_below", "random_binomial", "random_gamma",
             "random_log_gamma", "random_order", "random_places", "random_poisson",
             "random_truncated", "scaled_bits", "threefry", "truncated_attempt", "unit_float32",
-            "unit_float64",
+            "unit_float64", "wide_attempt",
         ),
         RANDOM,
     ),

@@ -16,6 +16,7 @@ from staticgraph.random.draws import (
     Make,
     common_shape,
     drawn,
+    every,
     floating,
     key_of,
     parameter,
@@ -236,7 +237,7 @@ def gamma(key: object, a: Value, shape: object = None, dtype: object = None) -> 
     wanted = floating("gamma", dtype)
     given: Any = parameter("gamma", "a", a, wanted, 0)
     shape = common_shape("gamma", shape, given)
-    if isinstance(given, Operand) or not (given == 1.0).all():
+    if isinstance(given, Operand) or not every(given == 1.0):
         return drawn(_gamma, key_of("gamma", key), shape, [given])
     return drawn(of_dtype(_gamma_of_one, wanted), key_of("gamma", key), shape)
 

@@ -25,6 +25,7 @@ from staticgraph.random.draws import (
     common_shape,
     drawn,
     drawn_in_rows,
+    every,
     key_of,
     parameter,
     shape_of,
@@ -35,6 +36,8 @@ _LARGEST_RATE = math.nextafter(1e18, 0)
 MOST_TRIALS = math.nextafter(1e15, 0)
 _NARROW = 1 << 31
 """The widest range for which 64 bits are so many that no integer is noticeably more likely."""
+_WIDE = 1 << 59
+"""The narrowest range of which a block may give no integer so often that vectors draw anew."""
 
 
 def bernoulli(key: object, p: Value = 0.5, shape: object = None) -> Value:
@@ -80,14 +83,15 @@ def randint(
     if wanted.kind not in "iu":
         raise DTypeError(f"randint: {wanted} is no dtype of integers")
     key, sizes = key_of("randint", key), shape_of("randint", shape)
-    low, high = (_bound(*one) for one in (("minval", minval), ("maxval", maxval)))
+    low, high = _bound("minval", minval), _bound("maxval", maxval)
     if isinstance(low, Operand) or isinstance(high, Operand):
         make, low = _from_any, ops.astype(low, INT64)
         span = ops.astype(high, INT64) - low
     else:
         make, span, low = _range(low, high, wanted)
-    shape = common_shape("randint", sizes, span, low)
-    return drawn(of_dtype(make, wanted), key, shape, [span, low])
+    return drawn(
+        of_dtype(make, wanted), key, common_shape("randint", sizes, span, low), [span, low]
+    )
 
 
 def _bound(name: str, value: object) -> Any:
@@ -101,19 +105,29 @@ def _bound(name: str, value: object) -> Any:
 def _range(low: Array, high: Array, wanted: DType) -> tuple[Any, Array, Array]:
     """How integers between bounds are drawn, how many there are, and the lower bound."""
     info, is_number = np.iinfo(wanted), low.shape == high.shape == ()
-    least, most = (int(low.min()), int(high.max())) if low.size and high.size else (0, 1)
+    if is_number:
+        least, most = int(low), int(high)
+    else:
+        least, most = (int(low.min()), int(high.max())) if low.size and high.size else (0, 1)
     if least < info.min or most > info.max + 1 or (is_number and most <= least):
         raise OptionError(f"randint: no {wanted} between {low} and {high}")
-    if is_number:
-        span = np.array(most - least, object)  # Python's integers do not wrap
-    else:
-        span = np.asarray(high.astype(object) - low.astype(object))
-    if (span >= 1 << 63).any():
+    if most - least >= 1 << 63 and (is_number or (_differences(low, high) >= 1 << 63).any()):
         raise OptionError(
             f"randint: there are 2**63 integers or more between {low} and {high}: take bits"
         )
-    make = _from_few if is_number and span <= _NARROW else _from_any
-    return make, span.astype(INT64), low.astype(INT64)
+    if is_number:
+        span = most - least
+        make = _from_few if span <= _NARROW else _from_any if span < _WIDE else _from_wide
+        return make, np.array(span, INT64), low.astype(INT64)
+    start = low.astype(INT64)
+    if low.size and high.size and max(most - least, int(low.max()) - int(high.min())) < 1 << 63:
+        return _from_any, high.astype(INT64) - start, start  # what wraps wraps back
+    return _from_any, np.maximum(_differences(low, high), 0).astype(INT64), start
+
+
+def _differences(low: Array, high: Array) -> Array:
+    """How many integers there are between bounds, by Python's, which do not wrap."""
+    return np.asarray(high.astype(object) - low.astype(object))
 
 
 def _from_few(key: object, counters: object, span: object, low: Any, *, dtype: DType) -> Any:
@@ -122,6 +136,12 @@ def _from_few(key: object, counters: object, span: object, low: Any, *, dtype: D
 
 def _from_any(key: object, counters: object, span: object, low: Any, *, dtype: DType) -> Any:
     return ops.astype(integers_below(key, counters, span) + low, dtype)
+
+
+def _from_wide(key: object, counters: object, span: object, low: Any, *, dtype: DType) -> Any:
+    """The numbers of `_from_any`, with further attempts before the loop that repeats."""
+    attempt = ops.wide_attempt(span, key, counters)
+    return ops.astype(ops.random_below(attempt, span, key, counters) + low, dtype)
 
 
 def integers_below(key: object, counters: object, span: object) -> Any:
@@ -153,7 +173,7 @@ def _of_means(means: Any, make: Make, small: Make, large: Make) -> Make:
     """What makes the same numbers as `make`, without the way that none of known means takes."""
     if isinstance(means, Operand):
         return make
-    return small if (means < 10.0).all() else large if (means >= 10.0).all() else make
+    return small if every(means < 10.0) else large if every(means >= 10.0) else make
 
 
 def _poisson(key: object, counters: object, rate: object) -> Any:
@@ -187,11 +207,11 @@ def binomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
     """
     trials: Any = parameter("binomial", "n", n, _FLOAT64, 0, MOST_TRIALS)
     chance: Any = parameter("binomial", "p", p, _FLOAT64, 0, 1)
-    trials = ops.floor(trials)
+    trials = ops.floor(trials) if isinstance(trials, Operand) else np.floor(trials, out=trials)
     shape = common_shape("binomial", shape, trials, chance)
     make = _binomial
     if not isinstance(trials, Operand) and not isinstance(chance, Operand):
-        means = trials * np.where(chance > 0.5, 1.0 - chance, chance)
+        means = trials * np.minimum(chance, 1.0 - chance)
         make = _of_means(means, _binomial, _small_binomial, _large_binomial)
     return drawn(make, key_of("binomial", key), shape, [trials, chance])
 

@@ -30,17 +30,20 @@ from staticgraph.random.streams import Stream
 
 INT64 = np.dtype(np.int64)
 Shape = tuple[Size, ...]
+_NUMBER = int | float  # one object for all calls
 Make = Callable[..., Any]
 """`make(key, counters, *parameters)`: the numbers of the elements at these positions."""
 
 
-def key_of(function: str, key: object) -> Value:
+def key_of(function: str, key: Any) -> Value:
     """The key that a function was given: an int64 scalar.
 
     Raises:
         DTypeError: it is not int64.
         ShapeError: it is no scalar.
     """
+    if key.__class__ is np.ndarray and key.dtype is INT64 and key.ndim == 0:
+        return key  # nearly always, and the rest takes longer than the numbers of a small draw
     if isinstance(key, Stream):
         return key.next()
     if not isinstance(key, Operand):
@@ -53,13 +56,25 @@ def key_of(function: str, key: object) -> Value:
     return key
 
 
-def shape_of(function: str, shape: object) -> Shape:
+def shape_of(function: str, shape: Any) -> Shape:
     """A shape as a tuple of sizes; ShapeError for anything else."""
+    if shape.__class__ is tuple and _are_sizes(shape):
+        return shape
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
     for size in sizes:
         if not isinstance(size, Dim) and _size(size) < 0:
             raise ShapeError(f"{function}: {shape!r} is no shape: {size!r} is no size")
     return tuple(size if isinstance(size, Dim) else int(size) for size in sizes)
+
+
+def _are_sizes(shape: Any) -> bool:
+    """Whether all are plain ints that are sizes."""
+    for size in shape:  # which takes half as long as a generator
+        if size.__class__ is not int or size < 0:
+            break
+    else:
+        return True
+    return False
 
 
 def _size(size: object) -> int:
@@ -93,7 +108,7 @@ def parameter(
         OptionError: one is not between `low` and `high`, or is nan and `high` is finite; of
             operands no values are known.
     """
-    if isinstance(value, int | float) and max(low, -1e18) <= value <= min(high, 1e18):
+    if isinstance(value, _NUMBER) and low <= value <= high and -1e18 <= value <= 1e18:
         return np.array(value, dtype)
     given: Any = value if isinstance(value, Operand) else np.asarray(value)
     if np.dtype(given.dtype).kind not in "biufV":
@@ -119,7 +134,10 @@ def refuse_reversed(function: str, names: tuple[str, str], low: object, high: ob
 
 def common_shape(function: str, shape: object, *parameters: Value) -> Shape:
     """The shape that was asked for, or else that of the parameters; they must broadcast to it."""
-    if all(one.shape == () for one in parameters):
+    for one in parameters:
+        if one.shape != ():
+            break
+    else:
         return () if shape is None else shape_of(function, shape)
     kinds = [TensorType(tuple(one.shape), INT64) for one in parameters]
     together = broadcast_shapes(function, *kinds)
@@ -135,6 +153,11 @@ def common_shape(function: str, shape: object, *parameters: Value) -> Shape:
     return wanted
 
 
+def every(conditions: Any) -> bool:
+    """Whether all of an array, or a scalar, are true; of the scalar without a reduction."""
+    return bool(conditions.all() if conditions.ndim else conditions)
+
+
 def as_value(one: object) -> Any:
     """An operand as it is, anything else as an array."""
     return one if isinstance(one, Operand) else np.asarray(one)
@@ -148,6 +171,12 @@ def drawn(make: Make, key: Any, shape: Shape, parameters: Sequence[Any] = ()) ->
 
     Parameters are operands or arrays of the dtype in which they are to be computed with.
     """
+    if key.__class__ is np.ndarray and _are_sizes(shape):
+        for one in parameters:
+            if one.__class__ is not np.ndarray:
+                break
+        else:
+            return _at_once(make, key, shape, parameters)
     handle = handle_among((key, *parameters))
     values = [opened(one) for one in (key, *parameters)]
     if handle is None and not any(isinstance(size, Dim) for size in shape):
@@ -179,7 +208,7 @@ def drawn_in_rows(
         return key._constant(drawn_in_rows(function, array, shape, parameters))
     given = [np.asarray(one) for one in parameters]
     kernel = _row_kernel(function, tuple((one.shape, one.dtype) for one in given))
-    found = kernel(np.asarray(key), np.empty((math.prod(shape), 0), np.uint8), *given)
+    found = kernel(np.asarray(key), _length(math.prod(shape)), *given)
     return found.reshape((*shape, *found.shape[1:]))
 
 
@@ -206,18 +235,21 @@ def _eagerly(make: Make, values: Sequence[Any], shape: Any) -> Any:
 def _at_once(make: Make, key: Array, shape: Any, parameters: Sequence[Any]) -> Any:
     """Arrays, by a kernel whose length is that of an input without elements."""
     given = [np.asarray(one) for one in parameters]
-    known = [one.ndim == 0 for one in given]
-    kernel = _kernels.get((make, *known, *(one.dtype for one in given)))
+    wanted = (make, *[(one.dtype, one.ndim == 0) for one in given])
+    kernel = _kernels.get(wanted)
     if kernel is None:
-        kernel = _kernel(make, given)
-        _kernels[make, *known, *(one.dtype for one in given)] = kernel
-    operands = [
-        one if one.ndim == 0 else np.ascontiguousarray(np.broadcast_to(one, shape)).reshape(-1)
-        for one in given
-    ]
-    return kernel(np.asarray(key), np.empty((math.prod(shape), 0), np.uint8), *operands).reshape(
-        shape
-    )
+        kernel = _kernels[wanted] = _kernel(make, given)
+    for i, one in enumerate(given):
+        if one.ndim:
+            given[i] = np.ascontiguousarray(np.broadcast_to(one, shape)).reshape(-1)
+    found = kernel(np.asarray(key), _length(math.prod(shape)), *given)
+    return found if len(shape) == 1 else found.reshape(shape)
+
+
+@lru_cache(maxsize=1024)
+def _length(count: int) -> Array:
+    """An input that has so many rows, and no bytes."""
+    return np.empty((count, 0), np.uint8)
 
 
 def _kernel(make: Make, parameters: Sequence[Any]) -> Callable[..., Any]:
@@ -228,4 +260,6 @@ def _kernel(make: Make, parameters: Sequence[Any]) -> Callable[..., Any]:
         for i, one in enumerate(parameters)
     ]
     numbers = make(key, arange(count), *inputs)
-    return compile([key, length, *inputs], numbers, lint="off", name="random numbers")
+    return compile(
+        [key, length, *inputs], numbers, on_unused_input="ignore", lint="off", name="random numbers"
+    )

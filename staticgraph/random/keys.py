@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.random.draws import INT64, drawn, key_of, shape_of
 
 _FEW = 64  # keys that are not worth the compilation of a kernel
+_UNCOMPILED = 64  # draws of few keys from which on a kernel is worth it
+_draws_of_few = count(1)
 
 
 def key(seed: int) -> Any:
@@ -64,10 +67,19 @@ def split(key: object, num: object = 2) -> Value:
         (7719171245655871230, 3989946895414531357)
     """
     key, shape = key_of("split", key), shape_of("split", num)
-    count = product(shape)
-    if not isinstance(key, Operand) and isinstance(count, int) and count <= _FEW:
-        return ops.threefry(key, np.arange(count).reshape(shape))
+    size = product(shape)
+    if not isinstance(key, Operand) and isinstance(size, int) and _is_left_to_python(size):
+        return ops.threefry(key, np.arange(size).reshape(shape))
     return drawn(ops.threefry, key, shape)
+
+
+def _is_left_to_python(size: int) -> bool:
+    """Whether so many keys are made without a kernel: few, in a program that has made few."""
+    return size <= _FEW and next(_draws_of_few) <= _UNCOMPILED
+
+
+def _folded(key: object, counters: object, data: object) -> Any:
+    return ops.threefry(key, data)
 
 
 def fold_in(key: object, data: object) -> Value:
@@ -87,4 +99,7 @@ def fold_in(key: object, data: object) -> Value:
     counter: Any = data if isinstance(data, Operand) else np.asarray(data)
     if np.dtype(counter.dtype).kind not in "iu":
         raise DTypeError(f"fold_in: the data are {counter.dtype}, not integers")
-    return ops.threefry(key, ops.astype(counter, "int64"))
+    counter = ops.astype(counter, "int64")
+    if isinstance(key, Operand) or isinstance(counter, Operand) or _is_left_to_python(counter.size):
+        return ops.threefry(key, counter)
+    return drawn(_folded, key, counter.shape, [counter])

@@ -387,6 +387,7 @@ OF_RANDOM_NUMBERS = frozenset((
     "normal_float64", "poisson_attempt", "random_below", "random_binomial", "random_gamma",
     "random_log_gamma", "random_order", "random_places", "random_poisson", "random_truncated",
     "scaled_bits", "threefry", "truncated_attempt", "unit_float32", "unit_float64",
+    "wide_attempt",
 ))  # fmt: skip
 """What random numbers are made by, which no program makes: kernels evaluate most of it themselves,
 so that nothing would be compared. `tests/staticgraph/random` has known answers."""

@@ -56,6 +56,13 @@ def test_generators():
     assert torch.randn(2).tolist() == first.tolist() and torch.initial_seed() == 5
     with pytest.raises(TypeError, match=r"^RNG state must be a torch.ByteTensor$"):
         torch.set_rng_state(first)
+    assert torch.Generator().manual_seed(-1).initial_seed() == 2**64 - 1
+    given = torch.Generator().manual_seed(7)
+    with pytest.raises(RuntimeError, match="a seed has 64 bits"):
+        given.manual_seed(2**64)
+    assert given.initial_seed() == 7
+    with pytest.raises(RuntimeError, match="RNG state is invalid: no generator has this one"):
+        given.set_state(torch.zeros(len(given.get_state()), dtype=torch.uint8))
     with pytest.raises(RuntimeError, match=r"^RNG state is wrong size"):
         torch.set_rng_state(torch.zeros(3, dtype=torch.uint8))
 

@@ -159,6 +159,25 @@ def test_keys_that_are_made_in_different_ways_agree() -> None:
     assert len(set(many.tolist())) == 200
 
 
+def test_keys_are_the_same_when_many_were_made() -> None:
+    key = sg.random.key(42)
+    for _ in range(100):  # of which a kernel makes the later ones
+        assert_array_equal(sg.random.split(key), JAX_SPLIT)
+        assert sg.random.fold_in(key, 7) == JAX_FOLD
+    many = sg.random.split(key, (2, 3))
+    assert_array_equal(sg.random.fold_in(key, np.arange(6, dtype="uint8").reshape(2, 3)), many)
+    assert sg.random.fold_in(key, np.zeros((0, 2), int)).shape == (0, 2)
+
+
+def test_what_follows_the_loop_that_repeats_is_in_it() -> None:
+    key = sg.placeholder("key", (), "int64")
+    found = sg.random.randint(key, (1000,), 1, 1 << 40)
+    assert "def unit_2" not in sg.compile([key], found).source
+    units = sg.compile([key], sg.exp(found)).source.split("def unit_")
+    assert "random_below(" in units[2]
+    assert " = exp(" not in units[2]
+
+
 def test_seeds_have_64_bits() -> None:
     assert sg.random.key((1 << 64) - 1) == sg.random.key(-1)
     with pytest.raises(OptionError, match=r"key: the seed 18446744073709551616 has more than 64"):

@@ -173,8 +173,19 @@ def test_wide_ranges_of_integers() -> None:
         found = sg.random.randint(KEY, (N,), 0, np.full(N, span))
         assert stats.chisquare(np.bincount(found % 3)).pvalue > LEAST
         assert stats.chisquare(np.bincount(found // -(-span // 3))).pvalue > LEAST
+    for span in (1 << 59, 1 << 62, 3 << 61, (1 << 63) - 1):  # known ones have further attempts
+        known = sg.random.randint(KEY, (1000,), -5, span - 5)
+        assert_array_equal(known, sg.random.randint(KEY, (1000,), -5, np.full(1000, span - 5)))
+    attempts = ops.wide_attempt(3 << 61, KEY, np.arange(1000))
+    assert 0 < np.mean(attempts < 0) < 0.03
     attempts = ops.below_attempt(3 << 61, KEY, np.arange(1000))
     assert 0.2 < np.mean(attempts < 0) < 0.5  # of which a loop draws anew
+    most = (1 << 63) - 1
+    apart = sg.random.randint(KEY, (2,), np.array([0, most]), np.array([5, -most]))
+    assert 0 <= apart[0] < 5  # the difference of the others wraps to 3
+    assert apart[1] == most
+    wide = sg.random.randint(KEY, (2,), np.array([-most, 0]), np.array([-2, most]))
+    assert wide[0] < -2 < 0 <= wide[1]
     top = np.uint64(1 << 63)
     upper = sg.random.randint(KEY, (9,), top, top + np.uint64(5), "uint64")
     assert_array_equal(np.unique(upper // top), [1])
