@@ -80,7 +80,8 @@ def refuse_others(name: str, operands: Sequence[object], error: Exception) -> No
         if one is None or isinstance(one, str | dict | set):
             refused = bare or not i
         else:
-            refused = rows and not _is_operand(one)
+            single = not i and not isinstance(one, list | tuple)
+            refused = (rows or single) and not _is_operand(one)
         if refused:
             held = one.item() if isinstance(one, np.ndarray) and not one.ndim else one
             raise DTypeError(

@@ -21,7 +21,7 @@ from staticgraph.compiler.core.dtypes import (
     part_dtype,
     promoted,
 )
-from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError
+from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError, StaticGraphError
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
@@ -313,12 +313,13 @@ MASKS = "masked_fill_ only supports boolean masks, but got mask with dtype {1}"
 
 def require_mask(mask: object, text: str = MASKS) -> None:
     """RuntimeError unless the elements of a tensor are bools: {0} and {1} as in `require_dtype`."""
-    _require(text, mask, (BOOL,))
+    _require(text, mask, (BOOL,), AutogradError)
 
 
 def require_index(text: str, index: object, only_long: bool = False) -> None:
-    """RuntimeError unless a tensor is int64, or also int32; {0} is PyTorch's name of the dtype."""
-    _require(text, index, (INT64,) if only_long else (INT64, int32.dtype))
+    """IndexError unless a tensor is int64, or also int32; {0} is PyTorch's name of the dtype."""
+    dtypes = (INT64,) if only_long else (INT64, int32.dtype)
+    _require(text, index, dtypes, OutOfRangeError)
 
 
 def require_places(index: Any) -> None:
@@ -327,11 +328,13 @@ def require_places(index: Any) -> None:
         raise OutOfRangeError("index_fill_(): Expected dtype int64 for index.")
 
 
-def _require(text: str, x: Any, dtypes: tuple[NumpyDType, ...]) -> None:
+def _require(
+    text: str, x: Any, dtypes: tuple[NumpyDType, ...], kind: type[StaticGraphError]
+) -> None:
     dtype = x._array.dtype
     if dtype not in dtypes:
         name = DTYPES[dtype].legacy
-        raise AutogradError(text.format(name, _C_NAMES[name]))
+        raise kind(text.format(name, _C_NAMES[name]))
 
 
 def require_dtype(text: str, x: Any, other: object) -> None:

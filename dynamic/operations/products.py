@@ -202,6 +202,11 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """
     if hasattr(dims, "__index__"):
         dims = (range(-int(dims), 0), range(int(dims)))
+    if not isinstance(dims, list | tuple) or len(dims) != 2:
+        raise AutogradError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+            f"containing two lists, but got dims={dims}"
+        )
     pairs = [[axes] if hasattr(axes, "__index__") else list(axes) for axes in dims]
     for i, j in zip(*pairs, strict=True):
         if a.shape[i] != b.shape[j]:
