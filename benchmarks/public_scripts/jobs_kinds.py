@@ -48,3 +48,11 @@ def model(repository: str, path: str, make: str, inputs: str, *, roots: tuple[st
         f"inputs = [{inputs}]\n"
     )
     return Job(repository, path, drive=code, data=NUMBERS, steps=steps, roots=roots, kind=kind)
+
+
+def driven(repository: str, module: str, code: str, *roots: str, data: str = NUMBERS,
+           steps: int = 200, kind: str = "") -> Job:  # fmt: skip
+    """A job that runs `code`, which has a module of the repository as `m`."""
+    code = f"import importlib\nm = importlib.import_module({module!r})\n{code}"
+    return Job(repository, module.replace(".", "/") + ".py", drive=code, data=data, steps=steps,
+               roots=roots, kind=kind)  # fmt: skip

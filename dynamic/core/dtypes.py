@@ -316,10 +316,14 @@ def require_mask(mask: object, text: str = MASKS) -> None:
     _require(text, mask, (BOOL,), AutogradError)
 
 
-def require_index(text: str, index: object, only_long: bool = False) -> None:
-    """IndexError unless a tensor is int64, or also int32; {0} is PyTorch's name of the dtype."""
-    dtypes = (INT64,) if only_long else (INT64, int32.dtype)
-    _require(text, index, dtypes, OutOfRangeError)
+def require_index(
+    text: str, index: object, only_long: bool = False, kind: type[StaticGraphError] = AutogradError
+) -> None:
+    """RuntimeError unless a tensor is int64, or also int32; {0} is PyTorch's name of the dtype.
+
+    `kind` is another class, where PyTorch raises IndexError.
+    """
+    _require(text, index, (INT64,) if only_long else (INT64, int32.dtype), kind)
 
 
 def require_places(index: Any) -> None:
