@@ -1,4 +1,4 @@
-"""Public scripts and models by what they are for: forecasts, agents, graphs, images, sound, text."""
+"""Public scripts and models by their field: forecasts, agents, graphs, images, sound, text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ memory = ReplayBuffer(5, 2, 100)
 for _ in range(60):
     drawn = np.random.randn(13)
     memory.add(drawn[:5], drawn[5:7].clip(-1, 1), drawn[7:12], drawn[12], _ % 20 == 19)
-agent = getattr(m, m.__name__)(5, 2, 1.0)
+agent = getattr(m, m.__name__.removeprefix("Our"))(5, 2, 1.0)
 for _ in range(6):
     agent.train(memory, 16)
 """
@@ -64,7 +64,7 @@ _SERIES = """
 import argparse
 configs = argparse.Namespace(
     task_name="long_term_forecast", seq_len=24, label_len=12, pred_len=12, enc_in=3, dec_in=3,
-    c_out=3, d_model=16, d_ff=16, n_heads=2, e_layers=2, d_layers=1, dropout=0.1, factor=1,
+    c_out=3, d_model=16, d_ff=16, n_heads=2, e_layers=2, d_layers=2, dropout=0.1, factor=1,
     embed="timeF", freq="h", activation="gelu", top_k=3, num_kernels=2, moving_avg=5, num_class=4,
     p_hidden_dims=[8, 8], p_hidden_layers=2, seg_len=6, channel_independence=1, use_norm=1,
     decomp_method="moving_avg", down_sampling_layers=1, down_sampling_method="avg",
@@ -76,9 +76,9 @@ randn = torch.randn
 series = randn(2, 24, 3), randn(2, 24, 4), randn(2, 24, 3), randn(2, 24, 4)
 """
 _LIBRARY = (
-    "TimesNet", "PatchTST", "iTransformer", "FEDformer", "Nonstationary_Transformer", "LightTS",
-    "FreTS", "MICN", "SegRNN", "TiDE", "TSMixer", "TimeMixer", "TimeXer", "Crossformer", "SCINet",
-    "MultiPatchFormer", "KANAD", "MambaSimple", "MSGNet", "FiLM", "ETSformer",
+    "TimesNet", "PatchTST", "iTransformer", "Nonstationary_Transformer", "LightTS", "FreTS",
+    "SegRNN", "TiDE", "TSMixer", "TimeMixer", "TimeXer", "Crossformer", "SCINet", "MambaSimple",
+    "MSGNet", "ETSformer",
 )  # fmt: skip
 
 
@@ -225,11 +225,13 @@ _EMBEDDINGS = """
 x = torch.randn(12, 8, requires_grad=True)
 labels = torch.arange(12) % 4
 from pytorch_metric_learning import distances, miners, reducers
-for name in ("AngularLoss", "CircleLoss", "ContrastiveLoss", "FastAPLoss", "GeneralizedLiftedStructureLoss",
-             "IntraPairVarianceLoss", "LiftedStructureLoss", "MarginLoss", "MultiSimilarityLoss",
-             "NPairsLoss", "NCALoss", "NTXentLoss", "PNPLoss", "RankedListLoss",
-             "SignalToNoiseRatioContrastiveLoss", "SupConLoss", "TripletMarginLoss",
-             "TupletMarginLoss", "HistogramLoss", "DynamicSoftMarginLoss", "ThresholdConsistentMarginLoss"):
+for name in (
+    "AngularLoss", "CircleLoss", "ContrastiveLoss", "FastAPLoss", "GeneralizedLiftedStructureLoss",
+    "IntraPairVarianceLoss", "LiftedStructureLoss", "MarginLoss", "MultiSimilarityLoss",
+    "NPairsLoss", "NCALoss", "NTXentLoss", "PNPLoss", "RankedListLoss", "HistogramLoss",
+    "SignalToNoiseRatioContrastiveLoss", "SupConLoss", "TripletMarginLoss", "TupletMarginLoss",
+    "DynamicSoftMarginLoss", "ThresholdConsistentMarginLoss",
+):
     kind = getattr(m, name)
     made = kind(margin=0.4, Tn=1) if name == "RankedListLoss" else kind()
     made(x, labels).sum().backward()
@@ -318,7 +320,7 @@ def _images() -> list[Job]:
               "m.WideResNet(10, depth=10, widen_factor=1, drop_rate=0.2)", "randn(4, 3, 32, 32)",
               steps=3),
         model("rosinality/glow-pytorch", "model.py", "m.Glow(3, 2, 2)", "randn(2, 3, 8, 8)",
-              steps=3, more="import math\nloss = lambda found: -(found[0] + found[1]).mean() / 192"),
+              steps=3, more="loss = lambda found: -(found[0] + found[1]).mean() / 192"),
         model("rosinality/vq-vae-2-pytorch", "vqvae.py",
               "m.VQVAE(channel=8, n_res_block=1, n_res_channel=4, embed_dim=4, n_embed=10)", x,
               steps=3),

@@ -90,6 +90,13 @@ def refuse_others(name: str, operands: Sequence[object], error: Exception) -> No
             ) from None
 
 
+def refuse_texts(name: str, operands: Sequence[object]) -> None:
+    """DTypeError for a text among operands, of which NumPy makes an array."""
+    for i, one in enumerate(operands):
+        if isinstance(one, np.ndarray) and one.dtype.kind in "US":
+            raise DTypeError(f"{name}(): argument {i + 1} must be a tensor or an array, not str")
+
+
 @functools.cache
 def _own_names(function: Any) -> frozenset[str]:
     if isinstance(function, np.ufunc):
