@@ -281,9 +281,9 @@ def _images() -> list[Job]:
                     "num_classes=10)",
         "cait": "m.CaiT(image_size=32, patch_size=8, num_classes=10, dim=32, depth=2, cls_depth=1, "
                 "heads=2, mlp_dim=64)",
-        "swin": "m.swin_t(hidden_dim=16, layers=(2, 2), heads=(2, 2), num_classes=10, "
+        "swin": "m.swin_t(hidden_dim=16, layers=(2, 2, 2, 2), heads=(2, 2, 2, 2), num_classes=10, "
                 "window_size=2, downscaling_factors=(2, 2, 2, 1), head_dim=8)",
-        "mobilevit": "m.mobilevit_xxs((64, 64), 10)",
+        "mobilevit": "m.mobilevit_xxs(64, 10)",
     }  # fmt: skip
     x = "randn(2, 3, 32, 32)"
     options = {
@@ -306,10 +306,11 @@ def _images() -> list[Job]:
           for name, more in options.items()),
         model("openai/CLIP", "clip/model.py",
               "m.CLIP(16, 32, 2, 32, 8, 10, 40, 32, 2, 2)",
-              f"{x}, randint(1, 40, (2, 10))", steps=3),
+              f"{x}, randint(1, 40, (2, 10))", steps=3, roots=("clip",), module="model"),
         model("openai/CLIP", "clip/model.py",
               "m.CLIP(16, 32, (1, 1, 1, 1), 8, None, 10, 40, 32, 2, 2)",
-              f"{x}, randint(1, 40, (2, 10))", steps=3, kind="with a ResNet"),
+              f"{x}, randint(1, 40, (2, 10))", steps=3, kind="with a ResNet", roots=("clip",),
+              module="model"),
         model("facebookresearch/dino", "vision_transformer.py",
               "torch.nn.Sequential(m.VisionTransformer([32], 8, embed_dim=32, depth=2, "
               "num_heads=2, drop_path_rate=0.2), m.DINOHead(32, 20, hidden_dim=16, "

@@ -39,9 +39,9 @@ NUMBERS = "driver: made-up inputs, mean of squares as the loss"
 
 
 def model(repository: str, path: str, make: str, inputs: str, *, roots: tuple[str, ...] = (),
-          steps: int = 4, more: str = "", kind: str = "") -> Job:  # fmt: skip
-    """A job that trains `make`, made from a module `m` of the repository."""
-    module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+          steps: int = 4, more: str = "", kind: str = "", module: str = "") -> Job:  # fmt: skip
+    """A job that trains `make`, made from a module `m` of the repository, which its path names."""
+    module = module or path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     code = (
         f"import importlib\nm = importlib.import_module({module!r})\n"
         f"{more}\nmodel = {make}\nrandn, randint = torch.randn, torch.randint\n"

@@ -271,10 +271,18 @@ def known_array(function: str, value: object) -> Any:
 
 
 def as_element(value: object, x: Any) -> Any:
-    """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is."""
+    """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is.
+
+    RuntimeError for a tensor with axes.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float | complex):
+        if ndim := getattr(value, "ndim", 0):
+            raise AutogradError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{ndim} dimension(s)."
+            )
         return value
     dtype = x._array.dtype
     most = MOST_F16 if is_narrow(dtype) else MOST_F32

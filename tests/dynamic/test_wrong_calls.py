@@ -171,6 +171,8 @@ def test_the_function_the_argument_and_what_was_got_are_named() -> None:
          "int32 or int64 for index"),
         (lambda x: torch.tensordot(x, x, "a"), (RuntimeError,), "tensordot expects dims to be int "
          "or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got dims=a"),
+        (lambda x: x.masked_fill(x > 0, x[0]), (RuntimeError,), "masked_fill_ only supports a "
+         "0-dimensional value tensor, but got tensor with 1 dimension(s)."),
         (lambda x: torch.hstack([]), (RuntimeError,), "concatenate: needs at least one tensor"),
     ],
 )  # fmt: skip
