@@ -208,7 +208,7 @@ def tree_map_only(type_or_types: Any, func: Any, tree: Any, is_leaf: Any = None)
 def _chosen(types: Any) -> Callable[[Any], bool]:
     if isinstance(types, type | tuple) or hasattr(types, "__args__"):
         return lambda leaf: isinstance(leaf, types)
-    return types  # type: ignore[no-any-return]
+    return types
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:

@@ -92,3 +92,18 @@ def test_tensors_are_one_vector_and_parts_of_it() -> None:
 
 def test_ways_to_join_are_named_without_a_group_of_processes() -> None:
     assert [one.name for one in torch.distributed.ReduceOp][:2] == ["SUM", "AVG"]
+
+
+def test_there_are_no_states_of_gpus() -> None:
+    states = torch.utils.checkpoint.get_device_states(torch.ones(2))
+    torch.utils.checkpoint.set_device_states(*states)
+    with pytest.raises(RuntimeError, match=r"all tensors are on the CPU, not on \[0\]"):
+        torch.utils.checkpoint.set_device_states([0], [None])
+
+
+def test_einsum_promotes_where_it_sums_nothing() -> None:
+    counts, x = torch.arange(3), torch.ones(3, 2, dtype=torch.float64)
+    assert torch.einsum("i,ij->ij", counts, x)[2].tolist() == [2.0, 2.0]
+    assert torch.einsum("i,j->ij", counts, x[0]).dtype == torch.float64
+    with pytest.raises(RuntimeError, match="expected scalar type Long but found Double"):
+        torch.einsum("i,ij->j", counts, x)
