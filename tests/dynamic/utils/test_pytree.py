@@ -78,18 +78,6 @@ def test_as_many_leaves_are_taken_as_the_structure_has() -> None:
         trees.tree_unflatten([1], trees.tree_structure([1, 2]))
 
 
-def test_tensors_are_one_vector_and_parts_of_it() -> None:
-    from dynamic._utils import _flatten_dense_tensors, _unflatten_dense_tensors
-
-    given = [torch.ones(2, 3), torch.zeros(2).t()]
-    flat = _flatten_dense_tensors(given)
-    assert flat.tolist() == [1.0] * 6 + [0.0] * 2
-    parts = _unflatten_dense_tensors(flat, given)
-    assert [tuple(one.shape) for one in parts] == [(2, 3), (2,)]
-    parts[0].mul_(2)
-    assert flat.sum() == 12
-
-
 def test_ways_to_join_are_named_without_a_group_of_processes() -> None:
     assert [one.name for one in torch.distributed.ReduceOp][:2] == ["SUM", "AVG"]
 
