@@ -7,11 +7,33 @@ Example:
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 from staticgraph.dynamic.core.errors import AutogradError
 
-__all__ = ["get_rank", "get_world_size", "init_process_group", "is_available", "is_initialized"]
+__all__ = [
+    "ReduceOp", "get_rank", "get_world_size", "init_process_group", "is_available",
+    "is_initialized",
+]  # fmt: skip
+
+
+class ReduceOp(Enum):
+    """How several processes would join their values: functions have it as a default.
+
+    Example:
+        >>> dynamic.distributed.ReduceOp.SUM.name
+        'SUM'
+    """
+
+    SUM = 0
+    AVG = 1
+    PRODUCT = 2
+    MIN = 3
+    MAX = 4
+    BAND = 5
+    BOR = 6
+    BXOR = 7
 
 
 def is_available() -> bool:

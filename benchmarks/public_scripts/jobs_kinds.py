@@ -39,12 +39,20 @@ NUMBERS = "driver: made-up inputs, mean of squares as the loss"
 
 
 def model(repository: str, path: str, make: str, inputs: str, *, roots: tuple[str, ...] = (),
-          steps: int = 4, more: str = "", kind: str = "") -> Job:  # fmt: skip
-    """A job that trains `make`, made from a module `m` of the repository."""
-    module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+          steps: int = 4, more: str = "", kind: str = "", module: str = "") -> Job:  # fmt: skip
+    """A job that trains `make`, made from a module `m` of the repository, which its path names."""
+    module = module or path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     code = (
         f"import importlib\nm = importlib.import_module({module!r})\n"
         f"{more}\nmodel = {make}\nrandn, randint = torch.randn, torch.randint\n"
         f"inputs = [{inputs}]\n"
     )
     return Job(repository, path, drive=code, data=NUMBERS, steps=steps, roots=roots, kind=kind)
+
+
+def driven(repository: str, module: str, code: str, *roots: str, data: str = NUMBERS,
+           steps: int = 200, kind: str = "") -> Job:  # fmt: skip
+    """A job that runs `code`, which has a module of the repository as `m`."""
+    code = f"import importlib\nm = importlib.import_module({module!r})\n{code}"
+    return Job(repository, module.replace(".", "/") + ".py", drive=code, data=data, steps=steps,
+               roots=roots, kind=kind)  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs_kinds import NUMBERS, Job, model
+from jobs_kinds import Job, driven, model
 
 TEXT = "made-up text"
 
@@ -165,25 +165,18 @@ net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.BatchNor
 """
 
 
-def _driven(repository: str, module: str, code: str, *roots: str, data: str = NUMBERS,
-            steps: int = 200) -> Job:  # fmt: skip
-    code = f"import importlib\nm = importlib.import_module({module!r})\n{code}"
-    return Job(repository, module.replace(".", "/") + ".py", drive=code, data=data, steps=steps,
-               roots=roots)  # fmt: skip
-
-
 def _methods() -> list[Job]:
     several = f"NAMES = {_OPTIMIZERS!r}\n"
     return [
-        _driven("dragen1860/MAML-Pytorch", "meta", _META),
-        _driven("davda54/sam", "sam", _TWO_STEPS),
-        _driven("jettify/pytorch-optimizer", "torch_optimizer", several + _TRAIN),
-        _driven("Harry24k/adversarial-attacks-pytorch", "torchattacks", _ATTACKS),
-        _driven("amirgholami/PyHessian", "pyhessian", _CURVATURE),
-        _driven("jacobgil/pytorch-grad-cam", "pytorch_grad_cam", _CAMS),
-        _driven("sksq96/pytorch-summary", "torchsummary",
+        driven("dragen1860/MAML-Pytorch", "meta", _META),
+        driven("davda54/sam", "sam", _TWO_STEPS),
+        driven("jettify/pytorch-optimizer", "torch_optimizer", several + _TRAIN),
+        driven("Harry24k/adversarial-attacks-pytorch", "torchattacks", _ATTACKS),
+        driven("amirgholami/PyHessian", "pyhessian", _CURVATURE),
+        driven("jacobgil/pytorch-grad-cam", "pytorch_grad_cam", _CAMS),
+        driven("sksq96/pytorch-summary", "torchsummary",
                 _SUMMARY + "m.summary(net, (3, 8, 8), device='cpu')"),
-        _driven("TylerYep/torchinfo", "torchinfo",
+        driven("TylerYep/torchinfo", "torchinfo",
                 _SUMMARY + "print(m.summary(net, (2, 3, 8, 8), device='cpu', verbose=0))"),
         model("microsoft/LoRA", "loralib/layers.py", "Tuned()", "randint(0, 20, (3, 7))",
               more=_TUNE),
@@ -240,7 +233,7 @@ def _text() -> list[Job]:
     )
     two = "randint(0, 30, (6, 3)), randint(0, 30, (6, 3))"
     return [
-        *(_driven(rasbt, name, f"{config}\nmodel, inputs = m.GPTModel(config), "
+        *(driven(rasbt, name, f"{config}\nmodel, inputs = m.GPTModel(config), "
                   f"[torch.randint(0, 30, (2, 12))]", folder, steps=4)
           for folder, name in chapters.items()),
         *(model("kimiyoung/transformer-xl", "pytorch/mem_transformer.py", xl.format(kind), two,

@@ -43,6 +43,10 @@ class AxisError(ShapeError, IndexError):
     """An operand has no such axis."""
 
 
+class AxisKindError(ShapeError, TypeError):
+    """What should be an axis is no int."""
+
+
 @_public
 class DTypeError(StaticGraphError, TypeError):
     """The dtypes of the operands do not fit the op.

@@ -80,13 +80,21 @@ def refuse_others(name: str, operands: Sequence[object], error: Exception) -> No
         if one is None or isinstance(one, str | dict | set):
             refused = bare or not i
         else:
-            refused = rows and not _is_operand(one)
+            single = not i and not isinstance(one, list | tuple)
+            refused = (rows or single) and not _is_operand(one)
         if refused:
             held = one.item() if isinstance(one, np.ndarray) and not one.ndim else one
             raise DTypeError(
                 f"{name}(): argument {i + 1} must be a tensor or an array, not "
                 f"{type(held).__name__}"
             ) from None
+
+
+def refuse_texts(name: str, operands: Sequence[object]) -> None:
+    """DTypeError for a text among operands, of which NumPy makes an array."""
+    for i, one in enumerate(operands):
+        if isinstance(one, np.ndarray) and one.dtype.kind in "US":
+            raise DTypeError(f"{name}(): argument {i + 1} must be a tensor or an array, not str")
 
 
 @functools.cache

@@ -18,7 +18,7 @@ import numpy as np
 from staticgraph.compiler.core import dims, dtypes
 from staticgraph.compiler.core.dims import Dim, Size, Unknown, product
 from staticgraph.compiler.core.dtypes import is_float, is_inexact
-from staticgraph.compiler.core.errors import AxisError, DTypeError, ShapeError
+from staticgraph.compiler.core.errors import AxisError, AxisKindError, DTypeError, ShapeError
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Value
 
@@ -192,7 +192,7 @@ def broadcast_shapes(op: str, *types: TensorType) -> Shape:
 def normalise_axis(op: str, axis: int, ndim: int) -> int:
     """`axis` counted from the front; ShapeError if there is no such axis."""
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-        raise ShapeError(f"{op}: axis {axis!r} is not an int")
+        raise AxisKindError(f"{op}: axis {axis!r} is not an int")
     if not -ndim <= axis < ndim:
         raise AxisError(f"{op}: axis {axis} is out of range for {ndim} axes")
     return int(axis) % ndim

@@ -12,6 +12,7 @@ from types import CodeType
 
 OWN = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 """The folder of the project's own packages."""
+_SHARED = OWN + "compiler" + os.sep
 _EAGER = OWN + "dynamic" + os.sep
 _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "<frozen", "<__array_function__")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
@@ -39,6 +40,11 @@ def called_at(source: str) -> Iterator[None]:
 def is_own(file: str) -> bool:
     """Whether a file belongs to the project's own packages."""
     return file.startswith(OWN)
+
+
+def is_of_library(file: str) -> bool:
+    """Whether a file is of the library that both paradigms share."""
+    return file.startswith(_SHARED)
 
 
 @functools.lru_cache(4096)

@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from staticgraph.compiler.core.annotated import is_real
+from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.dtypes import DType
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, ComplexArgumentError
 from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 
 Kind = tuple[str, Callable[[object], bool]]
@@ -41,10 +43,6 @@ def _are_ints(value: object) -> bool:
     return _is_int(value)
 
 
-def _are_pairs(value: object) -> bool:
-    return hasattr(value, "__index__") or (isinstance(value, list | tuple) and len(value) == 2)
-
-
 def _are_tensors(value: object) -> bool:
     return isinstance(value, list | tuple) and all(map(_is_tensor, value))
 
@@ -68,6 +66,7 @@ _NUMBER: Kind = ("Number", lambda value: _is_number(value))
 _FLOAT: Kind = ("float", is_real)
 _INT: Kind = ("int", _is_int)
 _INTS: Kind = ("tuple of ints", _are_ints)
+_SIZES: Kind = ("tuple of ints", lambda value: not _is_int(value) and _are_ints(value))
 _COUNTS: Kind = ("Tensor or int", lambda value: _is_tensor(value) or _is_int(value))
 _BOOL: Kind = ("bool", lambda value: isinstance(value, bool | np.bool_ | int))
 _EDGES: Kind = ("str or tuple of ints", _are_edges)
@@ -167,7 +166,7 @@ OWN: dict[tuple[str, str], Kind | None] = {
         "dropout3d", "normalize", "multi_margin_loss", "triplet_margin_loss")},
     ("mvlgamma", "p"): _INT,
     ("multigammaln", "p"): _INT,
-    ("tensordot", "dims"): ("int or two lists of ints", _are_pairs),
+    ("tensordot", "dims"): None,
     **{(name, "p"): None for name in ("norm",)},
     **{(name, "input"): _TENSOR for name in ("roll",)},
     **{(name, "source"): _INTS for name in ("moveaxis", "movedim")},
@@ -181,10 +180,22 @@ OWN: dict[tuple[str, str], Kind | None] = {
     ("index_put", "indices"): None,
     ("take_along_dim", "dim"): _INT,
     ("cross_entropy", "target"): _TENSOR,
-    ("view", "shape"): None,
     ("einsum", "equation"): None,
     ("einsum", "input"): None,
     ("norm", "dtype"): _DTYPE,
+    **{(name, "reduction"): _STR for name in (
+        "gaussian_nll_loss", "multilabel_soft_margin_loss", "poisson_nll_loss",
+    )},
+    **{(name, "q"): ("Tensor or float", lambda value: is_real(value) or _is_tensor(value))
+       for name in ("quantile", "nanquantile")},
+    **{(name, "start"): _COUNTS for name in ("narrow", "narrow_copy")},
+    **{(name, "size"): _SIZES for name in ("full", "new_full")},
+    **{(name, "input"): _VALUE for name in (
+        "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift",
+    )},
+    ("permute", "axes"): _INTS,
+    ("view", "shape"): ("tuple of ints", lambda value: _are_ints(value) or _is_dtype(value)),
+    ("multi_margin_loss", "p"): None,
     ("type", "dtype"): None,
     ("set_", "source"): None,
     ("clip_grad_norm_", "norm_type"): _FLOAT,
@@ -208,9 +219,15 @@ def _given(
     for place, one in enumerate(parameters, 1):
         if one.kind in plain and place <= len(args):
             yield one, place, args[place - 1]
-        elif one.kind is one.VAR_POSITIONAL and place <= len(args) and KINDS.get(one.name) is _INTS:
+        elif (
+            one.kind is one.VAR_POSITIONAL
+            and place <= len(args)
+            and (KINDS.get(one.name) is _INTS or one.name in ("axes", "shape"))
+        ):
             rest = args[place - 1 :]
             yield one, place, rest[0] if len(rest) == 1 else rest
+        elif one.kind is one.VAR_POSITIONAL and one.name == "others" and place <= len(args):
+            yield one.replace(name="other"), place, args[place - 1]  # of what works in place
         elif one.name in options and one.kind is not one.VAR_POSITIONAL:
             yield one, place, options[one.name]
 
@@ -229,8 +246,10 @@ def wrong_argument(
     args: Sequence[object],
     options: Mapping[str, object],
     method: bool = False,
-) -> str | None:
+) -> StaticGraphError | None:
     """What PyTorch says of the first argument of a wrong kind, or None if there is none.
+
+    It is a TypeError, but of tensors whose truth PyTorch's own Python code asks (`BRANCHED`).
 
     Args:
         name: that of the function.
@@ -241,18 +260,62 @@ def wrong_argument(
     """
     words = in_pytorchs_words(function, dict(options))
     for one, place, value in _given(_parameters(function), args, words):
-        kind = None if method and place == 1 else _kind_of(name, one.name)
-        if kind is None or kind[1](value) or (value is None and _may_be_none(name, one)):
+        called = "input" if one.name == "self" else one.name
+        kind = None if method and place == 1 else _kind_of(name, called)
+        asked = one.name in BRANCHED or (name, one.name) in BRANCHED
+        asked = asked and isinstance(value, Operand) and getattr(value, "ndim", 0) > 0
+        if kind is None or (value is None and _may_be_none(name, one)):
+            continue
+        if kind[1](value) and not asked:
             continue
         if value is one.default or (kind is _TENSORS and isinstance(value, list | tuple)):
             continue  # of which elements of a sequence are none its own error tells
-        called = _PYTORCHS.get(one.name, one.name)
-        return (
+        called = _PYTORCHS.get(called, called)
+        of_complex = kind in (_FLOAT, _NUMBER) and isinstance(value, complex | np.complexfloating)
+        wrong = ComplexArgumentError if of_complex else ArgumentError
+        return (AutogradError if asked else wrong)(
             f"{name}(): argument '{called}' (position {place - method}) must be {kind[0]}, "
             f"not {_described(value) if kind is _INTS else type(value).__name__}"
         )
     return None
 
+
+FLAGS: frozenset[str] = frozenset({
+    "accumulate", "align_corners", "assume_unique", "ceil_mode", "compute_uv",
+    "count_include_pad", "density", "descending", "equal_nan", "force",
+    "include_last_offset", "increasing", "invert", "keepdim", "largest", "left", "log_input",
+    "log_target", "masked_grad", "non_blocking", "normalized", "out_int32", "periodic", "pivot",
+    "replacement", "requires_grad", "right", "scale_grad_by_freq", "some", "sorted", "sparse",
+    "sparse_grad", "stable", "training", "transpose", "unitriangular", "upper",
+    "with_replacement", "wrap",
+})  # fmt: skip
+"""Arguments that PyTorch takes as booleans alone, where others are asked for their truth."""
+_NO_FLAG = frozenset({"align_corners", "masked_grad", "requires_grad", "stable"})
+"""Those that may be None."""
+
+
+def refuse_flags(name: str, options: Mapping[str, object]) -> None:
+    """TypeError for what is given by name and is no boolean, although its truth could be asked."""
+    for key in FLAGS.intersection(options):
+        value = options[key]
+        if isinstance(value, bool | np.bool_) or (value is None and key in _NO_FLAG):
+            continue
+        if key == "upper" and name in ("rrelu", "rrelu_"):  # a bound there
+            continue
+        raise ArgumentError(f"{name}(): argument '{key}' must be bool, not {type(value).__name__}")
+
+
+BRANCHED: frozenset[str | tuple[str, str]] = frozenset({
+    "get_infos", "hard", "inplace", "return_counts", "return_indices", "return_inverse",
+    "use_input_stats", ("batch_norm", "training"), ("embedding", "padding_idx"),
+    ("gaussian_nll_loss", "full"), ("group_norm", "num_groups"), ("local_response_norm", "k"),
+    ("triplet_margin_with_distance_loss", "swap"),
+    *((name, "p") for name in ("alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d",
+                               "feature_alpha_dropout")),
+    *(("hardtanh", name) for name in ("max_val", "min_val")),
+    *((name, "margin") for name in ("triplet_margin_loss", "triplet_margin_with_distance_loss")),
+})  # fmt: skip
+"""Arguments whose truth, or order, PyTorch's own Python code asks: a RuntimeError of tensors."""
 
 _OPTIONAL = frozenset({
     "append", "attn_mask", "aweights", "bias", "correction", "dim", "dims", "dtype", "dx",

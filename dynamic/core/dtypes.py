@@ -21,7 +21,7 @@ from staticgraph.compiler.core.dtypes import (
     part_dtype,
     promoted,
 )
-from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError
+from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError, StaticGraphError
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
@@ -271,10 +271,18 @@ def known_array(function: str, value: object) -> Any:
 
 
 def as_element(value: object, x: Any) -> Any:
-    """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is."""
+    """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is.
+
+    RuntimeError for a tensor with axes.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float | complex):
+        if ndim := getattr(value, "ndim", 0):
+            raise AutogradError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{ndim} dimension(s)."
+            )
         return value
     dtype = x._array.dtype
     most = MOST_F16 if is_narrow(dtype) else MOST_F32
@@ -313,12 +321,17 @@ MASKS = "masked_fill_ only supports boolean masks, but got mask with dtype {1}"
 
 def require_mask(mask: object, text: str = MASKS) -> None:
     """RuntimeError unless the elements of a tensor are bools: {0} and {1} as in `require_dtype`."""
-    _require(text, mask, (BOOL,))
+    _require(text, mask, (BOOL,), AutogradError)
 
 
-def require_index(text: str, index: object, only_long: bool = False) -> None:
-    """RuntimeError unless a tensor is int64, or also int32; {0} is PyTorch's name of the dtype."""
-    _require(text, index, (INT64,) if only_long else (INT64, int32.dtype))
+def require_index(
+    text: str, index: object, only_long: bool = False, kind: type[StaticGraphError] = AutogradError
+) -> None:
+    """RuntimeError unless a tensor is int64, or also int32; {0} is PyTorch's name of the dtype.
+
+    `kind` is another class, where PyTorch raises IndexError.
+    """
+    _require(text, index, (INT64,) if only_long else (INT64, int32.dtype), kind)
 
 
 def require_places(index: Any) -> None:
@@ -327,11 +340,13 @@ def require_places(index: Any) -> None:
         raise OutOfRangeError("index_fill_(): Expected dtype int64 for index.")
 
 
-def _require(text: str, x: Any, dtypes: tuple[NumpyDType, ...]) -> None:
+def _require(
+    text: str, x: Any, dtypes: tuple[NumpyDType, ...], kind: type[StaticGraphError]
+) -> None:
     dtype = x._array.dtype
     if dtype not in dtypes:
         name = DTYPES[dtype].legacy
-        raise AutogradError(text.format(name, _C_NAMES[name]))
+        raise kind(text.format(name, _C_NAMES[name]))
 
 
 def require_dtype(text: str, x: Any, other: object) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from staticgraph.compiler.core.errors import (
     DifferingError,
+    DTypeError,
+    OptionError,
     OutOfRangeError,
     ShapeError,
     StaticGraphError,
@@ -16,6 +18,13 @@ class AutogradError(StaticGraphError, RuntimeError):
 
 class ArgumentError(StaticGraphError, TypeError):
     """An argument has a type that the function does not take."""
+
+
+class ComplexArgumentError(ArgumentError, RuntimeError):
+    """A complex number is given for a real one.
+
+    PyTorch raises TypeError of what it takes as a float, and RuntimeError of what it casts.
+    """
 
 
 class MissingAttributeError(StaticGraphError, AttributeError):
@@ -58,6 +67,14 @@ class IndexValueError(OutOfRangeError, RuntimeError):
     """An index tensor points outside; PyTorch raises RuntimeError, NumPy IndexError."""
 
 
+class NoKernelError(DTypeError, NotImplementedError):
+    """An op is not there for tensors of this dtype."""
+
+
+class RefusedError(OptionError, RuntimeError):
+    """An argument has a value that an op cannot have; PyTorch raises RuntimeError."""
+
+
 class NothingError(SizeError, IndexError):
     """There is no largest or smallest of no elements; PyTorch raises either class."""
 
@@ -72,3 +89,18 @@ class NoDeviceError(StaticGraphError, AssertionError):
 
 class DeviceMemoryError(StaticGraphError, RuntimeError):
     """What PyTorch raises when a GPU has no memory left: never raised here, but caught."""
+
+
+_PYTORCHS: dict[type[Exception], type[StaticGraphError]] = {
+    DTypeError: NoKernelError, ShapeError: SizeError, OptionError: RefusedError,
+}  # fmt: skip
+
+
+def in_pytorchs_class(error: Exception) -> Exception:
+    """What the shared library says of operands and options, in PyTorch's class as well.
+
+    PyTorch has one for whatever does not fit, RuntimeError, where the library tells shapes, dtypes
+    and options apart.
+    """
+    theirs = _PYTORCHS.get(type(error))
+    return error if theirs is None else theirs(str(error))

@@ -19,9 +19,14 @@ import numpy as np
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.overrides import OverriddenError, answer, asking
-from staticgraph.compiler.core.whose_code import is_own
-from staticgraph.dynamic.core.argument_kinds import wrong_argument
-from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.compiler.core.whose_code import is_of_library, is_own
+from staticgraph.dynamic.core.argument_kinds import refuse_flags, wrong_argument
+from staticgraph.dynamic.core.errors import (
+    ArgumentError,
+    ComplexArgumentError,
+    RefusedError,
+    in_pytorchs_class,
+)
 from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 
 
@@ -73,6 +78,8 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
         if options:
             options = in_pytorchs_words(function, options)
         try:
+            if options:
+                refuse_flags(name, options)
             return function(*args, **options)
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
@@ -95,6 +102,8 @@ def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
         try:
+            if options:
+                refuse_flags(name, options)
             return function(*args, **options)
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
@@ -120,16 +129,31 @@ def refuse_kinds(
 
     An error that says so already, in this package's words, is left as it is.
     """
+    if isinstance(error, TypeError) and _NO_REAL.search(str(error)):
+        raise ComplexArgumentError(str(error)) from None
     if isinstance(error, TypeError) and _says_so(name, str(error)):
         return
-    text = wrong_argument(name, function, args, options, method)
-    if text is not None:
-        raise ArgumentError(text) from None
+    said = wrong_argument(name, function, args, options, method)
+    if said is not None:
+        raise said from None
     if isinstance(error, StaticGraphError) and _NO_NUMBER.match(str(error)):
         shown = args[1:] if method else args
         tensors = any(map(_is_tensor, (*shown[1 - method :], *options.values())))
         if tensors and _is_ours(error.__traceback__, 1):
             raise ArgumentError(_combination(name, shown, options)) from None
+    refuse_values(name, error)
+
+
+def refuse_values(name: str, error: Exception) -> None:
+    """RuntimeError, as PyTorch's, for values that the shared library or NumPy refused.
+
+    What this package itself raises has PyTorch's class already.
+    """
+    if type(error) is ValueError and _is_ours(error.__traceback__):
+        raise RefusedError(f"{name}(): {error}") from None
+    file = _files(error.__traceback__)[-1:]
+    if file and is_of_library(file[0]) and (said := in_pytorchs_class(error)) is not error:
+        raise said from None
 
 
 def _says_so(name: str, text: str) -> bool:
@@ -160,11 +184,14 @@ def _combination(name: str, args: Sequence[object], options: Mapping[str, object
     return f"{name}() received an invalid combination of arguments - got ({', '.join(given)})"
 
 
-_NO_NUMBER = re.compile("Boolean value of Tensor with|only one element tensors can be")
+_NO_REAL = re.compile(r"must be (float|Number), not complex")
+_NO_NUMBER = re.compile(
+    r"Boolean value of Tensor with|only one element tensors can be|a Tensor with \d+ elements can"
+)
 """What a tensor says where it is taken for a number."""
 
 
-_NUMPY = str(Path(np.__file__).parent)
+_NUMPY = (str(Path(np.__file__).parent), "numpy/", "numpy\\")  # what is built says the latter
 _BARE = (AttributeError, TypeError, KeyError)
 
 
@@ -173,12 +200,17 @@ def _is_ours(traceback: TracebackType | None, behind: int = 0) -> bool:
 
     `behind`: of how many calls further out it is asked.
     """
+    files = _files(traceback)
+    file = files[-1 - behind] if len(files) > behind else ""
+    return is_own(file) or file.startswith(_NUMPY)
+
+
+def _files(traceback: TracebackType | None) -> list[str]:
     files = []
     while traceback is not None:
         files.append(traceback.tb_frame.f_code.co_filename)
         traceback = traceback.tb_next
-    file = files[-1 - behind] if len(files) > behind else ""
-    return is_own(file) or file.startswith(_NUMPY)
+    return files
 
 
 def _kind(value: object) -> str:
@@ -194,6 +226,8 @@ def as_checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def named(self: object, *args: object, **options: object) -> Any:
         try:
+            if options:
+                refuse_flags(name, options)
             return method(self, *args, **options)
         except Exception as error:
             given = (self, *args)

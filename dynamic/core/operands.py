@@ -8,9 +8,8 @@ from typing import Any, NoReturn
 from staticgraph.compiler.core.errors import DTypeError, ShapeError, StaticGraphError
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.types import type_of
-from staticgraph.dynamic.core.errors import SizeError
+from staticgraph.dynamic.core.errors import SizeError, in_pytorchs_class
 from staticgraph.dynamic.core.pytorch import size_error
-from staticgraph.dynamic.core.whole_numbers import in_pytorchs_class
 
 
 def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) -> NoReturn:

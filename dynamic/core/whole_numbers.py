@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.core.errors import DTypeError
 from staticgraph.compiler.core.op import Op
 from staticgraph.dynamic.core.dtypes import BOOL, DTYPES
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, NoKernelError
 from staticgraph.dynamic.core.pytorch import known
-
-
-class NoKernelError(DTypeError, NotImplementedError):
-    """An op is not there for tensors of this dtype."""
-
-
-def in_pytorchs_class(error: Exception) -> Exception:
-    """An error, that of a dtype as PyTorch's of a missing kernel."""
-    if isinstance(error, DTypeError) and not isinstance(error, NotImplementedError):
-        return NoKernelError(str(error))
-    return error
 
 
 def keeps_whole_numbers(op: Op, dtype: Any) -> bool:

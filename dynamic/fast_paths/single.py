@@ -235,7 +235,7 @@ def along_axis(op: Op) -> Any:
                 return recorder.function(value, attrs, input)
         if "dtype" in options and hasattr(input, "to"):  # PyTorch's: what is cast before
             dtype = options.pop("dtype")
-            return function(input if dtype is None else input.to(dtype), dim, **options)
+            return function(input if dtype is None else input.to(dtype=dtype), dim, **options)
         given = () if dim is _ANY else (dim,)
         return general(input, *given, **options)
 

@@ -243,7 +243,7 @@ def arranging(op: Op, general: Callable[..., Any], arranged: Callable[..., Arran
             return general(self, *args, **options)
         try:
             made = arranged(self._array, *args)
-        except (IndexError, TypeError, ValueError):
+        except (IndexError, TypeError, ValueError, RuntimeError):
             made = None
         if made is None:
             return general(self, *args)

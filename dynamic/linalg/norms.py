@@ -25,7 +25,7 @@ def vector_norm(
         >>> dynamic.linalg.vector_norm(dynamic.tensor([3.0, 4.0]))
         tensor(5.)
     """
-    x = x if dtype is None else x.to(dtype)
+    x = x if dtype is None else x.to(dtype=dtype)
     axes = axes_of("vector_norm", None if dim in ((), []) else dim, x.ndim)
     attrs = {"p": float(ord), "axes": axes, "keepdims": keepdim}
     return x._apply(ops.vector_norm, (x,), attrs)
@@ -49,7 +49,7 @@ def matrix_norm(
         >>> dynamic.linalg.matrix_norm(dynamic.tensor([[3.0, 0.0], [0.0, 4.0]]))
         tensor(5.)
     """
-    A = A if dtype is None else A.to(dtype)
+    A = A if dtype is None else A.to(dtype=dtype)
     require_matrices("linalg.matrix_norm", A)
     first, second = (axis_of("matrix_norm", one, A.ndim) for one in dim)
     if first == second:

@@ -133,7 +133,7 @@ def hstack(tensors: Sequence[Any]) -> Any:
         tensor([1., 2., 3.])
     """
     tensors = [atleast_1d(as_tensor(one)) for one in tensors]
-    return ops.concatenate(tensors, 0 if tensors[0].ndim == 1 else 1)
+    return ops.concatenate(tensors, 1 if tensors and tensors[0].ndim > 1 else 0)
 
 
 def vstack(tensors: Sequence[object]) -> Any:

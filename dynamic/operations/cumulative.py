@@ -44,7 +44,7 @@ class CumMin(NamedTuple):
 
 def _running(op: Op) -> Any:
     def function(input: Any, dim: int, *, dtype: object = None) -> Any:
-        x = input if dtype is None else input.to(dtype)
+        x = input if dtype is None else input.to(dtype=dtype)
         axis = axis_of(op.name, dim, x.ndim)
         if not x.ndim:
             return alone(ops.reshape(op.bound((ops.reshape(x, (1,)),), {"axis": axis}), ()))

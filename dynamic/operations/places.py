@@ -11,7 +11,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_inexact
-from staticgraph.compiler.core.errors import AxisError, OptionError
+from staticgraph.compiler.core.errors import AxisError, OptionError, OutOfRangeError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.overrides import answer, asking
 from staticgraph.dynamic.core import eager_writes
@@ -50,7 +50,9 @@ def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any
         ... )
         tensor([10.,  2., 30.])
     """
-    require_index("put_(): Expected a long tensor for index, but got {0}", index, True)
+    require_index(
+        "put_(): Expected a long tensor for index, but got {0}", index, True, kind=OutOfRangeError
+    )
     given, source = source, ops.reshape(source, tuple(index.shape))
     if not accumulate:
         return keep(eager_writes.put.bound((input, source, index), {}), given)

@@ -296,7 +296,7 @@ def nansum(input: Any, dim: object = None, keepdim: bool = False, *, dtype: obje
         >>> dynamic.nansum(dynamic.tensor([1.0, np.nan, 2.0]))
         tensor(3.)
     """
-    input = input if dtype is None else input.to(dtype)
+    input = input if dtype is None else input.to(dtype=dtype)
     return ops.where(ops.isnan(input), 0, input).sum(dim, keepdim)
 
 
@@ -307,7 +307,7 @@ def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: obj
         >>> dynamic.nanmean(dynamic.tensor([1.0, np.nan, 2.0]))
         tensor(1.5000)
     """
-    input = input if dtype is None else input.to(dtype)
+    input = input if dtype is None else input.to(dtype=dtype)
     count = ops.logical_not(ops.isnan(input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim) / count
 

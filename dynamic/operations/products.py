@@ -11,7 +11,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.dtypes import require_dtype
+from staticgraph.dynamic.core.dtypes import promote_types, require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.operations.arranging import movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
@@ -202,6 +202,11 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """
     if hasattr(dims, "__index__"):
         dims = (range(-int(dims), 0), range(int(dims)))
+    if not isinstance(dims, list | tuple) or len(dims) != 2:
+        raise AutogradError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+            f"containing two lists, but got dims={dims}"
+        )
     pairs = [[axes] if hasattr(axes, "__index__") else list(axes) for axes in dims]
     for i, j in zip(*pairs, strict=True):
         if a.shape[i] != b.shape[j]:
@@ -358,6 +363,9 @@ def _contract(
     shared = [name for name in left if name in right]
     batch = [name for name in shared if name in kept]
     inside = [name for name in shared if name not in kept]
+    if not inside and a.dtype != b.dtype:  # nothing is summed: PyTorch multiplies, and promotes
+        common = promote_types(a.dtype.dtype, b.dtype.dtype)
+        a, b = ops.astype(a, common), ops.astype(b, common)
     rows = [name for name in left if name not in shared]
     columns = [name for name in right if name not in shared]
     a = _spread(_arranged(a, left, batch + rows + inside), batch + rows + inside, shared, sizes)

@@ -281,7 +281,12 @@ def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
         >>> dynamic.index_copy(dynamic.zeros(2), 0, dynamic.tensor([1]), dynamic.tensor([2.0]))
         tensor([0., 2.])
     """
-    require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
+    require_index(
+        "index_copy_(): Expected a long tensor for index, but got {0}",
+        index,
+        True,
+        kind=OutOfRangeError,
+    )
     axis = axis_of("index", dim, input.ndim)
     require_dtype(
         "index_copy_(): self and source expected to have the same dtype, but got (self) {0} and "

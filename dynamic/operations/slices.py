@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.functions.elements import nextafter as _nextafter
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, NoKernelError
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.naming import called
@@ -154,7 +154,7 @@ def _shifted(name: str, function: Any) -> Any:
         try:
             return wrap(np.asarray(function(a, b)))
         except TypeError:
-            raise ArgumentError(f"{name}: takes tensors of integers") from None
+            raise NoKernelError(f"{name}: takes tensors of integers") from None
 
     shift.__name__ = shift.__qualname__ = name
     shifted = int(function(6, 1))

@@ -201,7 +201,7 @@ def tensor(
     check_options("tensor", options)
     if is_outside(data):
         made = mode.capture.made(data)  # what is written to it is another value, and no copy
-        made = made if dtype is None else made.to(dtype)
+        made = made if dtype is None else made.to(dtype=dtype)
         return made.requires_grad_() if requires_grad else made
     if paused and mode.capture is not None and isinstance(data, Tensor):
         return copied(data, dtype, requires_grad)
@@ -225,7 +225,7 @@ def as_tensor(
     if is_outside(data):
         data = mode.capture.on_memory(data)
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
+        return data if dtype is None else data.to(dtype=dtype)
     keep_silent()
     return on_memory(data, _as_array(data, dtype))
 
@@ -263,7 +263,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     if isinstance(ext_tensor, np.ndarray):  # before NumPy 2.1 those that are read-only export none
         return from_numpy(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
-        raise ArgumentError(
+        raise AutogradError(
             "from_dlpack(): argument 'ext_tensor' (position 1) must have __dlpack__, as tensors "
             f"and arrays have, and not be {type(ext_tensor).__name__}"
         )

@@ -13,6 +13,7 @@ from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
 from staticgraph.compiler.core.types import normalise_axes, normalise_axis
 from staticgraph.compiler.ops import reshape
 from staticgraph.dynamic.core.errors import ArgumentError, SizeError
+from staticgraph.dynamic.core.no_tensors import refuse_kinds
 from staticgraph.dynamic.tensors.views import alone
 
 
@@ -68,7 +69,13 @@ def along(function: Callable[..., Any], name: str = "") -> Any:
     @functools.wraps(function)
     def method(input: Any, *args: object, **options: object) -> Any:
         if not hasattr(input, "_array"):  # a symbolic expression, or an array
-            return function(input, *args, **options)
+            try:
+                return function(input, *args, **options)
+            except AxisError as error:
+                refuse_kinds(
+                    name, getattr(function, "__self__", function), (input, *args), options, error
+                )
+                raise
         try:
             if input.ndim:
                 return function(input, *args, **options)

@@ -301,7 +301,9 @@ def _index_text(error: IndexError, array: Any) -> str:
 @along
 def slices_at(input: Any, dim: int, index: Any) -> Any:
     """The slices at `index`, a vector or a number, along one axis: see `Tensor.index_select`."""
-    require_index("index_select(): Expected dtype int32 or int64 for index", index)
+    require_index(
+        "index_select(): Expected dtype int32 or int64 for index", index, kind=OutOfRangeError
+    )
     if index.ndim > 1:
         raise OutOfRangeError("index_select(): Index is supposed to be a vector")
     try:

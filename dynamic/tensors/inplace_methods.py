@@ -237,7 +237,8 @@ class InPlace(Operand):
             "index_copy_(): self and source expected to have the same dtype, but got (self) {0} "
             "and (source) {1}", self, source,
         )  # fmt: skip
-        require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
+        text = "index_copy_(): Expected a long tensor for index, but got {0}"
+        require_index(text, index, True, kind=OutOfRangeError)
         assign(*self._slices(dim, index), source)
         return self
 

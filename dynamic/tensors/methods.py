@@ -48,7 +48,7 @@ from staticgraph.dynamic.tensors.views import pieces, shares_memory
 def _cast(dtype: Any) -> Any:
     def method(self: Any, memory_format: object = None) -> Any:
         check_format("to", memory_format)
-        return self.to(dtype)
+        return self.to(dtype=dtype)
 
     method.__doc__ = f"The tensor cast to {dtype}; itself if it has that dtype."
     return method
@@ -385,7 +385,7 @@ class Methods(_Made, Division, Indexing, Conversions):
             tensor(5.)
         """
         if dtype is not None:
-            return self.to(dtype).norm(p, dim, keepdim)
+            return self.to(dtype=dtype).norm(p, dim, keepdim)
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
         axes = axes_of("norm", None if dim in ((), []) else dim, self._array.ndim)

@@ -56,7 +56,7 @@ def total(op: Op, over_dims: Op) -> Any:
     def method(
         self: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None
     ) -> Any:
-        x = self if dtype is None else self.to(dtype)
+        x = self if dtype is None else self.to(dtype=dtype)
         if needs_float and not is_inexact(x._array.dtype):
             raise AutogradError(
                 "mean(): could not infer output dtype. Input dtype must be either a floating "

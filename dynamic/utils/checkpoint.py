@@ -450,3 +450,25 @@ def _chain(functions: Sequence[_Function]) -> _Function:
         return value
 
     return run
+
+
+def get_device_states(*args: object) -> tuple[list[int], list[Any]]:
+    """The GPUs of tensors, and the states of their random numbers: there are none.
+
+    Example:
+        >>> dynamic.utils.checkpoint.get_device_states(dynamic.ones(2))
+        ([], [])
+    """
+    return [], []
+
+
+def set_device_states(
+    devices: Sequence[int], states: Sequence[object], *, device_type: str | None = None
+) -> None:
+    """Set what `get_device_states` gave; RuntimeError for the states of a GPU.
+
+    Example:
+        >>> dynamic.utils.checkpoint.set_device_states([], [])
+    """
+    if devices:
+        raise AutogradError(f"set_device_states: all tensors are on the CPU, not on {devices}")

@@ -177,7 +177,7 @@ def multi_margin_loss(
         tensor(0.2500)
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    if p not in (1, 2):
+    if not isinstance(p, int | float) or p not in (1, 2):
         raise OptionError("only p == 1 and p == 2 supported")
     single = input.ndim == 1
     x = ops.expand_dims(input, 0) if single else input

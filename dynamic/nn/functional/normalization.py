@@ -29,9 +29,8 @@ from staticgraph.compiler.layers.normalization import (
 )
 from staticgraph.compiler.llvm.loop_words import VECTOR
 from staticgraph.dynamic.core.dtypes import F32, DType
-from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.errors import AutogradError, NoKernelError, SizeError
 from staticgraph.dynamic.core.sizes import differ
-from staticgraph.dynamic.core.whole_numbers import NoKernelError
 from staticgraph.dynamic.kernels.dispatch import LARGE_ROWS
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
 from staticgraph.dynamic.nn.errors import ModuleError
