@@ -25,10 +25,7 @@ JAX_NUMPY = _table({
     _SIZE: "trim_zeros",
 })  # fmt: skip
 JAX_LINALG: dict[str, str] = {}
-JAX_SPECIAL = _table({
-    "not yet: it needs approximations of its own":
-        "hyp1f1 hyp2f1 wofz",
-})  # fmt: skip
+JAX_SPECIAL: dict[str, str] = {}
 TORCH = _table({
     _FACTORS: "geqrf orgqr ormqr triangular_solve",
     "drawn at random on the way": "pca_lowrank svd_lowrank",
