@@ -155,6 +155,7 @@ class Op:
         lowering: how the op reaches a kernel; None for composites and leaves.
         promotes: the operands (as a slice) that frontends cast to one dtype before they apply.
         floating: whether frontends cast integers to floating point before they apply.
+        keeps_whole: whether the op gives integers and bools as they are all the same.
         commutative: whether the two operands may be exchanged.
         complex: what the op does with complex operands. "": it refuses them; "linear": it does the
             same with real and imaginary parts, apart from each other; "holomorphic": its rules are
@@ -188,6 +189,7 @@ class Op:
     lowering: Lowering | None = None
     promotes: slice | None = None
     floating: bool = False
+    keeps_whole: bool = False
     commutative: bool = False
     complex: Meaning = ""
     complex_vjp: tuple[Rule | None, ...] = ()
@@ -259,7 +261,7 @@ class Op:
                 self.refuse_complex(operands)
         given = operands
         try:
-            given = operands if plain or not self.floating else as_floating(operands, self.promotes)
+            given = as_floating(operands, self.promotes) if self.casts and not plain else operands
             if not plain and self.widens(given):
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
@@ -279,6 +281,11 @@ class Op:
         """How many operands the op has at most, as far as its record says."""
         own = self.evaluate.nin if isinstance(self.evaluate, np.ufunc) else 1
         return own if callable(self.vjp) else max(own, len(self.vjp or ()))
+
+    @property
+    def casts(self) -> bool:
+        """Whether integers are cast to floating point before the op applies."""
+        return self.floating and not self.keeps_whole
 
     @property
     def moves(self) -> bool:
