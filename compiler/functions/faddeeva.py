@@ -37,11 +37,13 @@ def wofz(z: Value) -> Value:
     upper = ops.where(below, -z, z)
     x, y = ops.real_part(upper), ops.imaginary_part(upper)
     left = ops.less(x, 0)
-    found = _faddeeva(ops.where(left, -x, x), y)
+    x = ops.where(left, -x, x)
+    found = _faddeeva(x, y)
     found = ops.where(left, ops.conjugate(found), found)
-    other = ops.where(below, z, 0)
-    found = ops.where(below, 2 * ops.exp(-other * other) - found, found)
-    return ops.astype(found, str(dtype))
+    distant = ops.greater(x + y, _FAR)
+    other = ops.where(ops.logical_and(below, ops.logical_not(distant)), z, 0)
+    of_gauss = ops.where(distant, ops.where(ops.less(y, x), 0, math.nan), ops.exp(-other * other))
+    return ops.astype(ops.where(below, 2 * of_gauss - found, found), str(dtype))
 
 
 def _faddeeva(x: Any, y: Any) -> Any:
@@ -54,12 +56,12 @@ def _faddeeva(x: Any, y: Any) -> Any:
     parts = places - ops.floor(places)
     apart = ops.logical_and(ops.greater_equal(parts, 0.25), ops.less_equal(parts, 0.75))
     whole = ops.logical_and(apart, ops.less(y, x))
-    shift, square = ops.where(whole, 1.0, 0.5), inside * inside
-    total: Any = 0.0
-    for k in range(12):
-        t = (k + shift) * _STEP
-        t = t * t
-        total = total + ops.exp(-t) / (square - t)
+    # of tensors, numbers alone are float32
+    shift = ops.astype(ops.where(whole, 1.0, 0.5), "float64")
+    square = inside * inside
+    t = (ops.expand_dims(shift, -1) + np.arange(12.0)) * _STEP
+    terms = ops.exp(-t * t) / (ops.expand_dims(square, -1) - t * t)
+    total = ops.sum(terms, axis=-1)
     total = total * inside * (2j * _STEP / math.pi)
     first = ops.where(whole, inside, 1)
     total = total + ops.where(whole, 1j * _STEP / math.pi / first, 0)

@@ -14,7 +14,7 @@ def _table(reasons: dict[str, str]) -> dict[str, str]:
 
 
 JAX_NUMPY = _table({
-    "sg.diff compares the paradigms; ediff1d, or x[1:] - x[:-1]": "diff",
+    "sg.diff compares the paradigms; np.diff of tensors and expressions, or x[1:] - x[:-1]": "diff",
     _FILES: "from_dlpack frombuffer fromfile fromiter fromstring load save savez",
     _PYTHON: "array_repr array_str get_printoptions printoptions set_printoptions",
     "functions of arrays are mapped with vmap":
