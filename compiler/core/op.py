@@ -30,6 +30,7 @@ from staticgraph.compiler.core.lowering import (
     Window,
 )
 from staticgraph.compiler.core.op_arguments import (
+    OF_UFUNCS,
     are_plain,
     as_floating,
     by_position,
@@ -325,7 +326,9 @@ class Op:
         known = set() if ufunc else {*parameters_of(self.evaluate)}
         known |= {"out"} if ufunc or any(isinstance(one, Operand) for one in operands) else set()
         for name in attrs.keys() - known:
-            raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
+            said = f"{self.name}() got an unexpected keyword argument {name!r}"
+            advice = OF_UFUNCS.get(name) if self.elementwise else None
+            raise TypeError(f"{said}: {advice}" if advice else said)
 
     def bound(self, operands: Sequence[object], attrs: Attrs) -> Value:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""

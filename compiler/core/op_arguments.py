@@ -111,6 +111,17 @@ def by_position(
     return operands, rest
 
 
+OF_UFUNCS: Mapping[str, str] = {
+    "where": "choose between its result and another value with np.where",
+    "dtype": "cast the operands with astype before it",
+    "signature": "cast the operands with astype before it",
+    "casting": "cast the operands with astype before it",
+    "order": "results are in row-major order",
+    "subok": "results are of the operands' kind",
+    "axes": "move the axes with np.moveaxis before it",
+}
+"""What a call of NumPy's ufuncs may be told that ours are not, and what to write."""
+
 _F32, _F64, _BOOL, _I64 = (np.dtype(name) for name in ("float32", "float64", "bool", "int64"))
 _NUMBERS = frozenset((bool, int, float))
 

@@ -36,7 +36,8 @@ hyp2f1: Op = iterated(
     "hyp2f1", hypergeometric.hyp2f1, _slope, arity=4,
     doc="hyp2f1(a, b, c, x): Gauss's function, the sum of (a)_n (b)_n / (c)_n x**n / n! continued "
     "to x < 1; at 1 its limit, beyond nan unless the sum ends; inf for c = 0, -1, -2, ... unless "
-    "it ends before. Errors are a few 1e-15 of the value, 1e-13 near 1 and for large -x. Where "
+    "it ends before. Errors are a few 1e-15 of the value, 1e-13 near 1 and for large -x, 1e-12 "
+    "at 1 of parameters beyond 170. Where "
     "terms cancel they are summed in more digits, which may take tens of milliseconds an element; "
     "nan where 20,000 terms are not enough. Its derivative is by x.",
     example=">>> sg.special.hyp2f1(1.0, 1.0, 2.0, np.array([0.0, 0.5]))\n"

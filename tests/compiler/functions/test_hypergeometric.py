@@ -59,7 +59,7 @@ def test_hypergeometric_functions_at_their_edges() -> None:
     assert_allclose(S.hyp2f1(a, b, c, x), expected, rtol=1e-14)
     assert_array_equal(S.hyp2f1(2.0, 1.0, 1.5, np.array([1.0])), [INF])
     assert_array_equal(S.hyp2f1(-1.5, -2.0, 1.5, 1.0), 3.2)
-    assert_allclose(S.hyp2f1(150.0, 1.0, 400.0, 1.0), 399 / 249, rtol=1e-13)  # by logarithms
+    assert_allclose(S.hyp2f1(150.0, 1.0, 400.0, 1.0), 399 / 249, rtol=1e-12)  # by logarithms
     assert math.isnan(S.hyp1f1(-100_000.0, 3.0, 2.0))  # has more terms than are tried
 
 
