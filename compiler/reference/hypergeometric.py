@@ -111,7 +111,7 @@ def _refined(function: Callable[..., Sum], *operands: Any) -> Any:
 # -- one parameter above, and one below ------------------------------------------------------------
 
 
-def hyp1f1(a: object, b: object, x: object) -> Any:
+def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     """Kummer's function M(a, b, x)."""
     dtype, shape, (a, b, x) = _wide(a, b, x)
     found = np.full(x.shape, np.nan)
@@ -171,7 +171,7 @@ def _far(a: Any, b: Any, x: Any, asked: Any) -> tuple[Any, Any]:
 # -- two parameters above, and one below -----------------------------------------------------------
 
 
-def hyp2f1(a: object, b: object, c: object, x: object) -> Any:
+def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     """Gauss's function F(a, b; c; x)."""
     dtype, shape, (a, b, c, x) = _wide(a, b, c, x)
     found = np.full(x.shape, np.nan)

@@ -451,7 +451,7 @@ def _rounding(name: str, ufunc: np.ufunc, doc: str, example: str) -> Op:
 
 floor = _rounding("floor", np.floor, "The largest integer not above a.", "[ 1., -2.]")
 ceil = _rounding("ceil", np.ceil, "The smallest integer not below a.", "[ 2., -1.]")
-trunc = _rounding("trunc", np.trunc, "a without its fraction.", "[ 1., -1.]")
+trunc: Op = _rounding("trunc", np.trunc, "a without its fraction.", "[ 1., -1.]")
 frac = elementwise(
     "frac", lambda x: np.subtract(x, np.trunc(x)), "{0} - trunc({0})", arity=1, floating=True,
     vjp=(lambda g, o, a: g,), saves=("",),
