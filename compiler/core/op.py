@@ -30,7 +30,6 @@ from staticgraph.compiler.core.lowering import (
     Window,
 )
 from staticgraph.compiler.core.op_arguments import (
-    OF_UFUNCS,
     are_plain,
     as_floating,
     by_position,
@@ -40,6 +39,7 @@ from staticgraph.compiler.core.op_arguments import (
     of_shared_dtype,
     parameters_of,
     refuse_more,
+    refuse_names,
     refuse_others,
 )
 from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
@@ -230,7 +230,7 @@ class Op:
                     raise named(error, self.bind, self.name) from None
                 return found if bound is None else self.bound(found, bound)
             if attrs:
-                self._check_names(operands, attrs)
+                refuse_names(self, attrs, any(isinstance(one, Operand) for one in operands))
             refuse_more(self.name, self.evaluate, len(operands))
             for operand in operands:
                 if isinstance(operand, Operand):
@@ -262,7 +262,8 @@ class Op:
                 self.refuse_complex(operands)
         given = operands
         try:
-            given = as_floating(operands, self.promotes) if self.casts and not plain else operands
+            casts = not plain and self.floating and not self.keeps_whole
+            given = as_floating(operands, self.promotes) if casts else operands
             if not plain and self.widens(given):
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
@@ -282,11 +283,6 @@ class Op:
         """How many operands the op has at most, as far as its record says."""
         own = self.evaluate.nin if isinstance(self.evaluate, np.ufunc) else 1
         return own if callable(self.vjp) else max(own, len(self.vjp or ()))
-
-    @property
-    def casts(self) -> bool:
-        """Whether integers are cast to floating point before the op applies."""
-        return self.floating and not self.keeps_whole
 
     @property
     def moves(self) -> bool:
@@ -319,16 +315,6 @@ class Op:
                 return np.asarray(found).astype(type.dtype, copy=False)
             pairs = zip(found, type.items, strict=True)
             return tuple([np.asarray(one).astype(item.dtype, copy=False) for one, item in pairs])
-
-    def _check_names(self, operands: Sequence[object], attrs: Attrs) -> None:
-        """TypeError for an argument that an op without a signature of its own does not take."""
-        ufunc = isinstance(self.evaluate, np.ufunc)
-        known = set() if ufunc else {*parameters_of(self.evaluate)}
-        known |= {"out"} if ufunc or any(isinstance(one, Operand) for one in operands) else set()
-        for name in attrs.keys() - known:
-            said = f"{self.name}() got an unexpected keyword argument {name!r}"
-            advice = OF_UFUNCS.get(name) if self.elementwise else None
-            raise TypeError(f"{said}: {advice}" if advice else said)
 
     def bound(self, operands: Sequence[object], attrs: Attrs) -> Value:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""
