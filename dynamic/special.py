@@ -17,6 +17,7 @@ from staticgraph.dynamic.core.dtypes import get_default_dtype
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.operations.numeric_types import result_type
+from staticgraph.dynamic.tensors.naming import called as _called
 from staticgraph.dynamic.tensors.outputs import taking_out
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -68,7 +69,7 @@ def _of_degree(function: Callable[..., Any]) -> Any:
     return taking_out(polynomial)
 
 
-entr = _of_floats(_special.entr)
+entr = _called("SpecialEntr")(_of_floats(_special.entr))
 erfcx = _of_floats(_special.erfcx)
 expit = taking_out(taking_input(_special.expit))
 gammaln = taking_out(taking_input(_special.gammaln))

@@ -19,6 +19,7 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.hooks import as_tensor
+from staticgraph.dynamic.tape.mutated import mutated
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Cotangents,
@@ -27,7 +28,6 @@ from staticgraph.dynamic.tape.nodes import (
     next_number,
 )
 from staticgraph.dynamic.tape.saved_tensors import NONE, Packed, SavedTensor
-from staticgraph.dynamic.tape.tape import mutated
 from staticgraph.dynamic.tape.undefined import UNDEFINED
 from staticgraph.dynamic.tensors.inplace import touch
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
@@ -214,7 +214,8 @@ class FunctionNode(SeveralOutputs):
         return label or f"{self.function.__name__}Backward"
 
     def __repr__(self) -> str:
-        return f"<torch.autograd.function.{self.name()} object at {id(self):#x}>"
+        package = "" if self.function._label else "torch.autograd.function."
+        return f"<{package}{self.name()} object at {id(self):#x}>"
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.ctx, name)

@@ -17,6 +17,7 @@ from staticgraph.dynamic.core.errors import AutogradError, DeferredError
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.func.tracer import Tracer
 from staticgraph.dynamic.tape.grad_mode import mode, recording
+from staticgraph.dynamic.tape.mutated import mutated
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Cotangents,
@@ -26,7 +27,6 @@ from staticgraph.dynamic.tape.nodes import (
     next_number,
 )
 from staticgraph.dynamic.tape.observers import announce
-from staticgraph.dynamic.tape.tape import mutated
 from staticgraph.dynamic.tensors.narrowing import casting
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 

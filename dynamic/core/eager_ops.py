@@ -154,6 +154,15 @@ tied = Op(
     complex="linear",
     doc="x, which counts as depending on `other`, with gradient 0.",
 )
+scaled_back = Op(
+    name="scaled_back",
+    infer_type=_same_type,
+    evaluate=lambda x, scale: np.copy(x),
+    vjp=(lambda g, o, a, b: g * b, None),
+    saves=("b", ""),
+    expand=lambda x, scale: x,
+    doc="x, whose gradient is multiplied by a constant.",
+)
 contiguous = replace(clone, evaluate=copied)
 copy = Op(
     name="copy",

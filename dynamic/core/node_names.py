@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler import ops
 from staticgraph.dynamic.core.eager_ops import is_all
 
 Options = dict[str, Any]
@@ -58,6 +59,15 @@ def overloaded(stem: str, tensors: int, number: int, number_first: int | None = 
         return f"{stem}Backward{series}"
 
     return name
+
+
+def fourier(node: Any) -> str:
+    """The name of a transform by what it is of: real numbers are cast first here."""
+    given = node.edges[0]
+    recipe = getattr(given, "recipe", None)
+    if recipe is not None and recipe.op is ops.astype:
+        given = given.edges[0]
+    return f"Fft{'C' if given.dtype.kind == 'c' else 'R'}2CBackward0"
 
 
 def number_last(node: Any) -> tuple[int, ...]:

@@ -14,10 +14,12 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.own_ops import VERSION
 from staticgraph.compiler.core.record import frozen
+from staticgraph.compiler.ops.fourier import dft, real_dft, real_inverse_dft
 from staticgraph.dynamic.core import (
     eager_losses,
     eager_ops,
     eager_pooling,
+    eager_writes,
     gates,
     node_names as names,
     shape_texts,
@@ -262,7 +264,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.hardshrink: PyTorchOp(bent=True),
     ops.hardsigmoid: PyTorchOp(bent=True),
     ops.prelu: PyTorchOp("PreluKernel", bent=True),
-    ops.put: PyTorchOp("IndexPut"),
+    eager_writes.put: PyTorchOp("IndexPut"),
     ops.sinc: PyTorchOp(in_place=("sinc",), renews=True),
     ops.lgamma: PyTorchOp(in_place=("lgamma",)),
     ops.digamma: PyTorchOp(in_place=("digamma",)),
@@ -287,6 +289,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.svdvals: PyTorchOp("LinalgSvd"),
     ops.qr_factors: PyTorchOp("LinalgQr"),
     ops.vector_norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,), whole=_NORM),
+    dft: PyTorchOp(names.fourier),
+    real_dft: PyTorchOp("FftR2C"),
+    real_inverse_dft: PyTorchOp("FftC2R"),
     eager_ops.select: PyTorchOp(names.select, view=True),
     eager_ops.copy: PyTorchOp(names.copy),
     eager_ops.fill: PyTorchOp(series=2),
@@ -310,12 +315,8 @@ PYTORCH: dict[Op, PyTorchOp] = {
         operands=("self", "mat2"), called="bmm", misfit=shape_texts.batches, one_dtype="expected"
     ),
     eager_ops.add_bias: PyTorchOp(names.linear, order=names.bias_first, absorbs=0),
-    eager_ops.largest_at: PyTorchOp(
-        "Max", operands=("self", "indices"), options=(names.chosen,), bent=True
-    ),
-    eager_ops.smallest_at: PyTorchOp(
-        "Min", operands=("self", "indices"), options=(names.chosen,), bent=True
-    ),
+    eager_ops.largest_at: PyTorchOp("Max", operands=("self", "indices"), options=(names.chosen,)),
+    eager_ops.smallest_at: PyTorchOp("Min", operands=("self", "indices"), options=(names.chosen,)),
     eager_ops.gathered: PyTorchOp(operands=("self", "index"), options=(names.along,)),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_losses.nll_loss: PyTorchOp(

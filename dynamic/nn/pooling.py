@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from staticgraph.dynamic.nn.declared import Declared
 from staticgraph.dynamic.nn.functional.windows import per_axis
@@ -207,6 +208,61 @@ class AdaptiveMaxPool3d(_AdaptiveMax, functional=F.adaptive_max_pool3d):
         >>> nn.AdaptiveMaxPool3d(1)(dynamic.ones(1, 4, 6, 6, 6)).shape
         torch.Size([1, 4, 1, 1, 1])
     """
+
+
+class _FractionalMax(Declared):
+    """The largest elements of windows at steps that are drawn; abstract."""
+
+    axes: ClassVar[int]
+    kernel_size: Any
+    output_size: Any = None
+    output_ratio: Any = None
+    return_indices: bool = False
+    _random_samples: Any = None
+
+    def _assign(self, values: dict[str, Any]) -> None:
+        super()._assign(values)
+        self.kernel_size = per_axis(self.kernel_size, self.axes)
+        name = type(self).__name__
+        if self.output_size is None and self.output_ratio is None:
+            raise OptionError(
+                f"{name} requires specifying either an output size, or a pooling ratio"
+            )
+        if self.output_size is not None and self.output_ratio is not None:
+            raise OptionError("only one of output_size and output_ratio may be specified")
+        if self.output_size is not None:
+            self.output_size = per_axis(self.output_size, self.axes)
+            return
+        ratio = self.output_ratio
+        self.output_ratio = (
+            tuple(ratio) if isinstance(ratio, list | tuple) else (ratio,) * self.axes
+        )
+        if not all(0 < one < 1 for one in self.output_ratio):
+            raise OptionError(f"output_ratio must be between 0 and 1 (got {ratio})")
+
+
+class FractionalMaxPool2d(_FractionalMax, functional=F.fractional_max_pool2d):
+    """The largest elements of windows at steps that are drawn: (n, c, h, w) -> (n, c, *sizes).
+
+    See `functional.fractional_max_pool2d`.
+
+    Example:
+        >>> nn.FractionalMaxPool2d(2, output_ratio=0.5)(dynamic.ones(1, 4, 6, 6)).shape
+        torch.Size([1, 4, 3, 3])
+    """
+
+    axes = 2
+
+
+class FractionalMaxPool3d(_FractionalMax, functional=F.fractional_max_pool3d):
+    """The largest elements of windows over three axes: see FractionalMaxPool2d.
+
+    Example:
+        >>> nn.FractionalMaxPool3d(2, output_size=3)(dynamic.ones(1, 4, 6, 6, 6)).shape
+        torch.Size([1, 4, 3, 3, 3])
+    """
+
+    axes = 3
 
 
 class _MaxUnpool(Declared):

@@ -254,9 +254,9 @@ class _Recurrent(Module):
             raise ModuleError(f"Expected {which} size {shape}, got {list(hx.shape)}")
         return hx
 
-    def _finished(self, output: object, batched: bool) -> Any:
+    def _finished(self, output: Any, batched: bool) -> Any:
         if not batched:
-            return ops.squeeze(output, 1)
+            return output.squeeze(1)
         return ops.swapaxes(output, 0, 1) if self.batch_first else output
 
 

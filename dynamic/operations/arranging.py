@@ -16,7 +16,7 @@ from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.naming import called, labelled
 from staticgraph.dynamic.tensors.shapes import common_shape
 from staticgraph.dynamic.tensors.tensor import (
     Tensor,
@@ -291,6 +291,7 @@ def flipud(input: object) -> Any:
 
 
 @computed
+@called("Rot90")
 def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     """The plane of two axes turned by k right angles, from the first towards the second.
 
@@ -398,7 +399,8 @@ def repeat_interleave(
         grown = (*shape[: axis + 1], times, *shape[axis + 1 :])
         repeated = ops.broadcast_to(ops.expand_dims(input, axis + 1), grown)
         return ops.reshape(repeated, (*shape[:axis], size * times, *shape[axis + 1 :]))
-    return ops.take(input, np.repeat(np.arange(size), times), axis)
+    found = ops.take(input, np.repeat(np.arange(size), times), axis)
+    return labelled(found, "IndexSelect")
 
 
 def as_strided(

@@ -172,6 +172,7 @@ _diagonal_planes = Op(
 )
 
 
+@called("DiagEmbed")
 @computed
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Planes of two new axes with the elements of the last axis on a diagonal, zeros elsewhere.

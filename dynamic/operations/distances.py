@@ -19,6 +19,7 @@ from staticgraph.dynamic.tensors.tensor import PLAIN
 __all__ = ["cdist", "cross", "dist", "pdist"]
 
 
+@called("Dist")
 def dist(input: object, other: Any, p: float = 2) -> Any:
     """The p-norm of the difference of two tensors, which broadcast.
 

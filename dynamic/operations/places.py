@@ -14,6 +14,7 @@ from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import AxisError, OptionError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.overrides import answer, asking
+from staticgraph.dynamic.core import eager_writes
 from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.no_tensors import refuse, refuse_kinds, refuse_others
@@ -22,7 +23,7 @@ from staticgraph.dynamic.operations.diagonals import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.naming import keep
+from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import joining
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
@@ -37,6 +38,7 @@ __all__ = [
 _ALL = slice(None)
 
 
+@called("Put")
 def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any:
     """The input with the elements of `source` at places in the flat tensor, or added there.
 
@@ -51,7 +53,7 @@ def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any
     require_index("put_(): Expected a long tensor for index, but got {0}", index, True)
     given, source = source, ops.reshape(source, tuple(index.shape))
     if not accumulate:
-        return keep(ops.put.bound((input, source, index), {}), given)
+        return keep(eager_writes.put.bound((input, source, index), {}), given)
     places = ops.reshape(index, (-1,))
     added = ops.take_add(ops.reshape(source, (-1,)), places, 0, input.numel())
     return input + ops.reshape(added, tuple(input.shape))
@@ -362,7 +364,9 @@ def atleast_3d(input: Any) -> Any:
     """
     if input.ndim > 2:
         return input
-    return ops.expand_dims(input, 2) if input.ndim == 2 else ops.reshape(input, (1, -1, 1))
+    if input.ndim == 1:
+        return ops.expand_dims(ops.expand_dims(input, 0), 2)
+    return ops.expand_dims(input, 2) if input.ndim == 2 else ops.reshape(input, (1, 1, 1))
 
 
 def broadcast_shapes(*shapes: Any) -> Any:

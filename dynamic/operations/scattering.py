@@ -10,7 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.indexing.scattering import cut
 from staticgraph.compiler.reference.indices import places_other_than_zero
-from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core import eager_ops, eager_writes
 from staticgraph.dynamic.core.dtypes import (
     INT64,
     element,
@@ -171,7 +171,7 @@ def scatter(
         return _scattered(ops.scatter_reduce, input, axis, index, src, **options)
     if reduce is not None:
         raise OptionError(f"scatter: reduce is 'add', 'multiply' or None, not {reduce!r}")
-    return _scattered(ops.scatter, input, axis, index, src)
+    return _scattered(eager_writes.scatter, input, axis, index, src)
 
 
 def _scattered(op: Any, input: Any, axis: int, index: Any, src: Any, **attrs: object) -> Any:
@@ -287,7 +287,7 @@ def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
         "index_copy_(): self and source expected to have the same dtype, but got (self) {0} and "
         "(source) {1}", input, source,
     )  # fmt: skip
-    return keep(_slices(ops.index_copy, input, axis, index, source), source)
+    return keep(_slices(eager_writes.index_copy, input, axis, index, source), source)
 
 
 @called("MaskedSelect", "input", "mask")
@@ -306,6 +306,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     return ops.take(ops.reshape(ops.broadcast_to(input, shape), (-1,)), places, 0)
 
 
+@called("MaskedScatter")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """The input with the elements of `source`, in their order, where the mask holds.
 

@@ -163,7 +163,6 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return KthValue(*_found(input, indices.narrow(dim, k - 1, 1), dim, keepdim))
 
 
-@called("Median")
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle element, of two the smaller one; with `dim` also where it is; nan wins.
 
@@ -171,12 +170,20 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         >>> dynamic.median(dynamic.tensor([1.0, 9.0, 2.0]))
         tensor(2.)
     """
-    if dim is None:
-        flat = ops.reshape(input, (-1,))
-        if not flat.shape[0]:
-            return wrap(np.array(np.nan, input._array.dtype))
-        middle = median(flat, 0).values
-        return middle if not input.requires_grad else keep(shared_by_ties(flat, middle), input)
+    return _median_of_all(input) if dim is None else _median_along(input, dim, keepdim)
+
+
+@called("Median")
+def _median_of_all(input: Any) -> Any:
+    flat = ops.reshape(input, (-1,))
+    if not flat.shape[0]:
+        return wrap(np.array(np.nan, input._array.dtype))
+    middle = _median_along(flat, 0, False).values
+    return middle if not input.requires_grad else keep(shared_by_ties(flat, middle), input)
+
+
+@called("MedianBackward1")
+def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
     size = input.shape[axis_of("median", dim, input.ndim)] if input.ndim else 1
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")

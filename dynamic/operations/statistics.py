@@ -169,7 +169,6 @@ def nanquantile(
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
-@called("Nanmedian")
 @along
 @computed
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -179,12 +178,18 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         >>> dynamic.nanmedian(dynamic.tensor([1.0, np.nan, 3.0]))
         tensor(1.)
     """
-    if dim is None:
-        flat = ops.reshape(input, (-1,))
-        middle: Any = nanmedian(flat, 0)
-        if not input.requires_grad:
-            return middle.values
-        return keep(shared_by_ties(flat, middle.values), input)
+    return _nanmedian_of_all(input) if dim is None else _nanmedian_along(input, dim, keepdim)
+
+
+@called("Nanmedian")
+def _nanmedian_of_all(input: Any) -> Any:
+    flat = ops.reshape(input, (-1,))
+    middle = _nanmedian_along(flat, 0, False).values
+    return middle if not input.requires_grad else keep(shared_by_ties(flat, middle), input)
+
+
+@called("NanmedianBackward1")
+def _nanmedian_along(input: Any, dim: int, keepdim: bool) -> Any:
     axis = axis_of("nanmedian", dim, input.ndim)
     order = argsort(input, axis)
     counts = (~ops.isnan(input)).sum(axis, True)

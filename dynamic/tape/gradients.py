@@ -136,7 +136,8 @@ def grad(
     """
     if is_grads_batched:
         options = (create_graph, allow_unused, False, materialize_grads)
-        return _batched(_listed(outputs), _listed(inputs), _listed(grad_outputs), options)
+        keep = create_graph if retain_graph is None else retain_graph
+        return _batched(_listed(outputs), _listed(inputs), _listed(grad_outputs), keep, options)
     if materialize_grads:
         if allow_unused is False:
             raise OptionError(
@@ -179,8 +180,9 @@ def grad(
 
 
 def _batched(
-    outputs: Sequence[Any], inputs: Sequence[object], cotangents: Sequence[Any], options: Any
-) -> tuple[Any, ...]:
+    outputs: Sequence[Any], inputs: Sequence[object], cotangents: Sequence[Any], keep: bool,
+    options: Any,
+) -> tuple[Any, ...]:  # fmt: skip
     for i, (one, out) in enumerate(zip(cotangents, outputs, strict=True)):
         if one is not None and tuple(one.shape[1:]) != tuple(out.shape):
             raise AutogradError(
@@ -191,12 +193,11 @@ def _batched(
                 f"{out.shape}. If you only want some tensors in `grad_output` to be considered "
                 "batched, consider using vmap."
             )
-    rows = [
-        grad(
-            outputs, inputs, [one if one is None else one[i] for one in cotangents], True, *options
-        )
-        for i in range(next(len(one) for one in cotangents if one is not None))
-    ]
+    count = next(len(one) for one in cotangents if one is not None)
+    rows = []
+    for i in range(count):
+        row = [one if one is None else one[i] for one in cotangents]
+        rows.append(grad(outputs, inputs, row, keep or i + 1 < count, *options))
     return tuple(
         None if column[0] is None else column[0]._apply(stack, column, {"axis": 0})
         for column in zip(*rows, strict=True)

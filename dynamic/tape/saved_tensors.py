@@ -86,6 +86,17 @@ class Packed:
         return result
 
 
+def packed(tensor: Any, pair: PackHooks, is_output: bool) -> Packed:
+    """What the functions make of a tensor that was made for them.
+
+    An output is one of its node for as long as it is packed: with the node it would hold itself.
+    """
+    found = Packed(tensor, pair)
+    if is_output:
+        tensor._node = None
+    return found
+
+
 def pack_saved(node: Any) -> None:
     """Pack what a new node saves with the functions that are in force in this thread."""
     if mode.packing:

@@ -12,9 +12,9 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.pytorch import stem_of
 from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.tape.mutated import mutated
 from staticgraph.dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
 from staticgraph.dynamic.tape.observers import announce, observers
-from staticgraph.dynamic.tape.tape import mutated
 
 LETTERS = "abcdefghijklmn"  # of operands
 

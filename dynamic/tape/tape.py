@@ -16,11 +16,17 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.compiler.core.op import Attrs, Op
-from staticgraph.dynamic.core.dtypes import DTYPES, F32, F64
+from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.eager_ops import swap, tied, transpose_2d
 from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
-from staticgraph.dynamic.core.places import line_of
-from staticgraph.dynamic.core.pytorch import BENT, RENEWED, known, node_name, operands_shown
+from staticgraph.dynamic.core.pytorch import (
+    BENT,
+    RENEWED,
+    known,
+    node_name,
+    operands_shown,
+    stem_of,
+)
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels.dispatch import (
     LARGE,
@@ -28,11 +34,11 @@ from staticgraph.dynamic.kernels.dispatch import (
     has_narrow,
     rounded_cotangents,
 )
+from staticgraph.dynamic.tape.mutated import mutated
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Failing,
     GraphNode,
-    Output,
     PackHooks,
     class_named,
     graph_edge,
@@ -41,7 +47,7 @@ from staticgraph.dynamic.tape.nodes import (
 from staticgraph.dynamic.tape.noted import flat
 from staticgraph.dynamic.tape.observers import announce, observers
 from staticgraph.dynamic.tape.recipes import Recipe, recipe
-from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
+from staticgraph.dynamic.tape.saved_tensors import Packed, packed, saved_tensor
 from staticgraph.dynamic.tape.saved_values import saved_names, saved_value
 
 Kept = tuple[Any, int, tuple[int, ...], Any, Any]
@@ -130,17 +136,20 @@ class Node(GraphNode):
         return self.edges[1] is None and not exponent.ndim and not exponent
 
     def _tied(self, g: object, out: object, operands: Sequence[object]) -> list[tuple[Any, Any]]:
-        """The cotangents, which depend on operand 0 if on nothing else: their derivative is 0.
+        """The cotangents, which depend on operand 0 even where its derivative is 0.
 
         So it is in PyTorch, where a penalty on the gradient of a network of such ops has one.
         """
         parts, edge = [], self.edges[0]
+        op = ops.threshold if self.recipe.op is ops.relu else self.recipe.op  # as PyTorch has it
+        name = f"{stem_of(op)}BackwardBackward0"
         for i, rule in self.recipe.steps:
             part = rule(g, out, *operands, **self.attrs)
-            if edge is not None and (self.recipe.op is ops.hardsigmoid or part._node is None):
+            if edge is not None:
                 like = part._constant(np.broadcast_to(np.zeros((), edge.dtype), edge.shape))
                 like._node = edge
                 part = part._apply(tied, (part, like), {})
+                part._node.__class__ = class_named(name, Node)
                 if self.recipe.op is ops.hardsigmoid:
                     node = Failing(part._array, AutogradError(_NOT_DERIVED), "NotImplemented")
                     node.edges = part._node.edges
@@ -234,11 +243,11 @@ class Node(GraphNode):
         """Keep what the first function makes of each saved tensor; the second one reverts it."""
         if type(self) is not Node or not self.recipe.holds:
             return
-        makers, number = (*self.edges, None), self.recipe.number
+        makers, number = (*self.edges, self), self.recipe.number
         saved = [
             value
             if number and maker is None and i < len(self.edges)
-            else Packed(saved_tensor(value, maker, counter), pair)
+            else packed(saved_tensor(value, maker, counter), pair, maker is self)
             if isinstance(value, np.ndarray) and isinstance(counter, list)
             else value
             for i, (value, maker, counter) in enumerate(
@@ -299,30 +308,6 @@ class PackedNode(Node):
             self.saved = saved
 
 
-def mutated(array: Any, maker: object, counter: Any, version: int, saver: str) -> str:
-    """What to say of a saved array whose version, once `version`, is another now.
-
-    `maker` is the node that made the array, or None; `saver` the name of that which saved it.
-    """
-    if isinstance(maker, Output):
-        refused = getattr(maker.edges[0], "refused", None)
-        if refused is not None:  # as PyTorch, which looks at the node of the tensor first
-            return str(refused(maker))
-    kind = DTYPES[array.dtype].legacy
-    which = ""
-    if maker is not None:
-        index = getattr(maker, "index", 0)
-        which = f", which is output {index} of {short_name(maker)},"
-    return (
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [torch.{kind}Tensor {list(array.shape)}]{which} is at version {counter[0]}; "
-        f"expected version {version} instead. Hint: enable anomaly detection to find the operation "
-        "that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
-        f"check_nan=False). {saver} saved it; it was modified last at "
-        f"{line_of(counter[1])}."
-    )
-
-
 def keep(node: Any, tensors: Iterable[Any]) -> None:
     """Have a node of the class `Node` keep these, as a `KeepingNode`; no other node."""
     if type(node) is Node:
@@ -339,12 +324,6 @@ def noted(node: object, tensors: Iterable[Any]) -> tuple[Kept, ...]:
             maker = None
         found.append((counter, counter[0], array.shape, array.dtype, maker))
     return tuple(found)
-
-
-def short_name(node: Any) -> str:
-    """The name of a node without `Backward`, and without the number after it if that is 0."""
-    stem, _, number = str(node.name()).rpartition("Backward")
-    return f"{stem}{number.removeprefix('0')}" if stem else number
 
 
 _new = object.__new__

@@ -48,6 +48,15 @@ def called(label: str, *keeps: str) -> Callable[[Any], Any]:
     return decorate
 
 
+def labelled(result: Any, label: str) -> Any:
+    """`result`, a tensor that was made here, whose node carries PyTorch's name."""
+    node: Any = result._maker if type(result) is Tensor else None
+    kind: type = type(node)
+    if kind is Node or kind is KeepingNode:
+        node.__class__ = class_named(f"{label}Backward0", kind)
+    return result
+
+
 def _places(function: Any, keeps: Sequence[str]) -> list[tuple[int, str]]:
     """The positions and names of arguments; -1 for the result."""
     names = list(inspect.signature(function).parameters) if keeps else []

@@ -20,6 +20,7 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.hooks import hooks_of
+from staticgraph.dynamic.tape.mutated import short_name
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Cotangents,
@@ -31,7 +32,7 @@ from staticgraph.dynamic.tape.nodes import (
 )
 from staticgraph.dynamic.tape.observers import announce
 from staticgraph.dynamic.tape.recipes import recipe
-from staticgraph.dynamic.tape.tape import Node, new_node, short_name
+from staticgraph.dynamic.tape.tape import Node, new_node
 from staticgraph.dynamic.tensors.strided import Region, as_strided, joined, parts_of, spread
 
 OVERLAPPING = (

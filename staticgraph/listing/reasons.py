@@ -34,7 +34,8 @@ TORCH = _table({
     "not yet": "nonzero_static",
 })  # fmt: skip
 TORCH_FUNCTIONAL = _table({
-    "drawn at random on the way": "fractional_max_pool2d fractional_max_pool3d",
+    "drawn at random on the way: dynamic.nn.functional has it, eagerly":
+        "fractional_max_pool2d fractional_max_pool3d",
     "an old name of interpolate": "upsample upsample_bilinear upsample_nearest",
     "nn.MultiheadAttention, which captures and trains": "multi_head_attention_forward",
 })  # fmt: skip

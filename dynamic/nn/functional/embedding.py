@@ -16,6 +16,7 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.layers.embedding import MODES, bags_of, of_bags, of_matrix, rows_of
 from staticgraph.compiler.reference.indices import check_range
 from staticgraph.dynamic.core.dtypes import INT64
+from staticgraph.dynamic.core.eager_ops import scaled_back
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -51,7 +52,8 @@ def embedding(
     """The rows of `weight` at integer indices: (...), (n, d) -> (..., d).
 
     The row `padding_idx` gets no gradient. Rows with a norm above `max_norm` are scaled down to it
-    in place first. Gradients are dense: `sparse` warns of it; scale_grad_by_freq is refused.
+    in place first. Gradients are dense: `sparse` warns of it. With `scale_grad_by_freq` the
+    gradient of a row is divided by how often its index occurs.
 
     Example:
         >>> nn.functional.embedding(dynamic.tensor([1, 1, 0]), dynamic.tensor([[1.0], [2.0]]))
@@ -65,8 +67,6 @@ def embedding(
         found = _of_few(input, weight)
         if found is not None:
             return found
-    if scale_grad_by_freq:
-        raise OptionError("embedding: scale_grad_by_freq=True is not supported")
     if len(weight.shape) != 2:
         raise AutogradError(f"'weight' must be 2-D: embedding of shape {list(weight.shape)}")
     rows = weight.shape[0]
@@ -93,7 +93,19 @@ def embedding(
             )
         _limit_rows(weight, np.unique(input._array), max_norm, norm_type)
     found = ops.take(weight, input, 0) if checked else ops.take(weight, input, 0, wrap=False)
+    if scale_grad_by_freq:
+        found = _by_frequency(found, input, checked)
     return rows_of(found, input, padding_idx)
+
+
+def _by_frequency(rows: Any, input: Any, checked: bool) -> Any:
+    """The rows, with gradients divided by how often the index of each occurs."""
+    if not checked:
+        refuse("embedding: scale_grad_by_freq counts indices, which a graph cannot", "leave it out")
+    _, place, counts = np.unique(input._array, return_inverse=True, return_counts=True)
+    share = 1 / counts.astype(rows._array.dtype)
+    scale = share[place].reshape(*input.shape, 1)
+    return rows._apply(scaled_back, (rows, rows._constant(scale)), {})
 
 
 _recorder = Recorder(ops.take, 2)
@@ -172,7 +184,7 @@ def embedding_bag(
 
     The bags are the rows of `input` (n, l), or begin in the vector `input` at `offsets`; an empty
     one gives zeros. The row `padding_idx` is left out. `per_sample_weights` weighs the rows of a
-    sum. Gradients are dense: `sparse` warns of it; scale_grad_by_freq is refused.
+    sum. Gradients are dense: `sparse` warns of it. `scale_grad_by_freq`: see `embedding`.
 
     Example:
         >>> table = dynamic.tensor([[1.0], [2.0], [4.0]])
@@ -189,6 +201,8 @@ def embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
             f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
         )
+    if scale_grad_by_freq and mode == "max":
+        raise OptionError("max mode does not support scaling the gradient by the frequency")
     if input.ndim == 2:
         if offsets is not None:
             raise OptionError(

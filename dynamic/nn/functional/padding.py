@@ -16,6 +16,7 @@ from staticgraph.compiler.layers.padding import INDICES, constant, pairs_of
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.windows import listed
+from staticgraph.dynamic.tensors.naming import labelled
 from staticgraph.dynamic.tensors.narrowing import widening
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
@@ -70,7 +71,10 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
         )
     narrow = mode == "circular" or (mode == "reflect" and axes == 3)  # PyTorch's list for CPUs
     padded = _padded if narrow else _widely_padded
-    return padded(input, widths, mode)
+    found = padded(input, widths, mode)
+    if found is input or mode == "circular":
+        return found
+    return labelled(found, f"{'Reflection' if mode == 'reflect' else 'Replication'}Pad{axes}D")
 
 
 def _padded(input: Any, widths: Sequence[int], mode: str) -> Any:

@@ -12,9 +12,10 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.sampling_grids import MODES, PADDINGS, affine_points, sampled
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
-from staticgraph.dynamic.tensors.naming import keep
+from staticgraph.dynamic.tensors.naming import called, keep, labelled
 
 
+@called("AffineGridGenerator")
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
     """The points at which `grid_sample` reads an image for an affine map of its output.
 
@@ -92,4 +93,4 @@ def grid_sample(
     if mode == "bicubic" and rank == 3:
         raise AutogradError("grid_sampler(): bicubic interpolation only supports 4D input")
     found = sampled(input, grid, mode, padding_mode, bool(align_corners))
-    return keep(found, input, grid)
+    return labelled(keep(found, input, grid), f"GridSampler{rank}D")

@@ -13,6 +13,7 @@ from staticgraph.compiler.layers.interpolation import CHOSEN, RANKS, resized, sc
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import UnsupportedError
 from staticgraph.dynamic.nn.functional.antialiasing import MODES, antialiased
+from staticgraph.dynamic.tensors.naming import labelled
 
 __all__ = ["interpolate", "upsample"]
 
@@ -55,11 +56,16 @@ def interpolate(
             f"Got {input.ndim}D input, but {mode} mode needs {RANKS[mode]}D input"
         )
     sizes, scales = _sizes(input, size, scale_factor, recompute_scale_factor, axes)
+    found = input
     if not antialias:
-        return resized(input, sizes, scales, mode, bool(align_corners))
-    for axis, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
-        input = antialiased(input, axis, wanted, scale, mode, bool(align_corners))
-    return input
+        found = resized(input, sizes, scales, mode, bool(align_corners))
+    else:
+        for axis, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
+            found = antialiased(found, axis, wanted, scale, mode, bool(align_corners))
+    if found is input or mode == "area":
+        return found
+    kind = "".join(part.capitalize() for part in mode.split("-"))
+    return labelled(found, f"Upsample{kind}{axes}D{'Aa' if antialias else ''}")
 
 
 def _sizes(

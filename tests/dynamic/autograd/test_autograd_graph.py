@@ -310,3 +310,20 @@ def test_copies_are_saved_on_the_cpu() -> None:
     y.detach().zero_()
     y.sum().backward()
     assert x.grad.tolist() == pytest.approx(x.exp().tolist())
+
+
+def test_an_output_that_is_packed_is_one_of_its_node_meanwhile() -> None:
+    seen, kept = [], []
+
+    def pack(tensor: Any) -> Any:
+        seen.append((tensor.requires_grad, tensor.is_leaf, str(tensor.grad_fn).partition(" ")[0]))
+        kept.append(tensor)
+        return tensor
+
+    x = torch.tensor([0.0, 1.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        y = x.exp()
+    assert seen == [(True, False, "<ExpBackward0")]
+    assert kept[0].tolist() == y.tolist()
+    y.sum().backward()
+    assert x.grad.tolist() == y.tolist()

@@ -18,6 +18,9 @@ STEPS = 3
 ABSTRACT = {"Module", "ModuleDict", "ParameterDict", "ParameterList"}
 """What is no layer, or stands in the model of `ModuleList`."""
 
+EAGER = {"FractionalMaxPool2d", "FractionalMaxPool3d"}
+"""What is drawn by values, which a graph has none of."""
+
 
 class Model(nn.Module):
     """A layer that learns what the module gets, and the module."""
@@ -121,4 +124,4 @@ def test_every_module_is_trained() -> None:
         for name in nn.__all__
         if inspect.isclass(getattr(nn, name)) and issubclass(getattr(nn, name), nn.Module)
     }
-    assert classes - ABSTRACT - {"CTCLoss"} <= CASES.keys()
+    assert classes - ABSTRACT - EAGER - {"CTCLoss"} <= CASES.keys()

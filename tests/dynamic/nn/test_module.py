@@ -373,14 +373,12 @@ def test_a_network_with_every_kind_of_state_trains() -> None:
     assert model[3].num_batches_tracked.item() == 60
 
 
-def test_embedding_from_pretrained_and_unsupported_option() -> None:
+def test_embedding_from_pretrained() -> None:
     weight = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     layer = nn.Embedding.from_pretrained(weight)
     assert not layer.weight.requires_grad
     assert layer(torch.tensor([1])).tolist() == [[3.0, 4.0]]
     assert nn.Embedding.from_pretrained(weight, freeze=False).weight.requires_grad
-    with pytest.raises(ValueError, match="scale_grad_by_freq=True is not supported"):
-        nn.Embedding(2, 2, scale_grad_by_freq=True)(torch.tensor([0]))
 
 
 def test_batch_norm_forgets_its_batches() -> None:

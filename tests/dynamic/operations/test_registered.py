@@ -49,6 +49,10 @@ UNREGISTERED = {
     ),
     **dict.fromkeys(("as_strided", "_recorded", "diagonal", "unfold"), _PLACE),
     "place": "the adjoint of `select`, whose key is one of a view; a graph has `embed`",
+    **dict.fromkeys(
+        ("put", "scatter", "index_copy", "scaled_back"),
+        "the value of another op with the gradient that PyTorch has; a graph has that op",
+    ),
     "tied": "the gradient of relu's gradient on the tape: 0, but asked for",
     "norm": "vector_norm of order 2 by the older name; a graph has the sum and the root",
     "stack": "a graph has concatenate",

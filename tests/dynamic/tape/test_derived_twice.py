@@ -64,6 +64,31 @@ def test_the_gradient_of_a_gradient_penalty(name: str) -> None:
             assert second[i].item() == pytest.approx(quotients[i].item(), rel=1e-4, abs=1e-4)
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_gradient_depends_on_the_input_where_its_cotangent_has_a_gradient(name: str) -> None:
+    x = torch.tensor(list(VALUES), dtype=torch.float64, requires_grad=True)
+    y = FUNCTIONS[name](x)
+    cotangent = torch.ones_like(y).requires_grad_()
+    (g,) = torch.autograd.grad(y, x, cotangent, create_graph=True)
+    assert g.grad_fn is not None
+    found = torch.autograd.grad(g.sum(), (x, cotangent))
+    assert found[0].tolist() == [0.0] * len(VALUES)
+    assert any(found[1].flatten().tolist())
+
+
+@pytest.mark.parametrize("chosen", [lambda x: x.max(0)[0], lambda x: x.min(0)[0]])
+def test_the_gradient_of_an_extremum_depends_on_its_cotangent_alone(chosen: Any) -> None:
+    x = torch.tensor([1.0, 3.0, 2.0], requires_grad=True)
+    (g,) = torch.autograd.grad(chosen(x), x, create_graph=True)
+    assert not g.requires_grad
+
+
+def test_the_node_of_the_gradient_of_relu_has_the_name_of_pytorch() -> None:
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    (g,) = torch.autograd.grad(torch.relu(x).sum(), x, create_graph=True)
+    assert str(g) == "tensor([1., 0.], grad_fn=<ThresholdBackwardBackward0>)"
+
+
 def test_clamp_and_where_have_no_such_derivative() -> None:
     x = torch.tensor([-2.0, 0.5], requires_grad=True)
     for y in (x.clamp(-1, 1), torch.where(x > 0, x, 0.0), x * 2):

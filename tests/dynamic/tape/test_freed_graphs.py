@@ -92,3 +92,13 @@ def test_the_gradients_of_addcdiv() -> None:
         torch.addcdiv(half[:, None], a.detach(), b.detach()).sum().backward()
     assert half.grad.tolist() == [2.0, 2.0]
     assert half.grad.dtype == torch.float32
+
+
+def test_a_batch_of_gradients_frees_the_graph() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    rows = torch.autograd.grad(y, x, torch.eye(2), is_grads_batched=True, retain_graph=True)
+    assert rows[0].tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    torch.autograd.grad(y, x, torch.eye(2), is_grads_batched=True)
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        torch.autograd.grad(y, x, torch.ones(2))
