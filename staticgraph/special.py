@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from staticgraph.compiler.functions.faddeeva import *
 from staticgraph.compiler.functions.orthogonal import *
 from staticgraph.compiler.functions.special import *
 from staticgraph.compiler.functions.waves import *
@@ -40,6 +41,6 @@ if not TYPE_CHECKING:
     __all__ = [  # noqa: PLE0604 - they are listed where they are declared
         "cbrt", "digamma", "erf", "erfc", "exp2", "expm1", "igamma", "igammac", "j0", "j1", "k0",
         "k0e", "k1", "k1e", "log1p", "logit", "modified_bessel_i0", "modified_bessel_i1",
-        "mvlgamma", "polygamma", "psi", "round", "sinc", "xlogy", "y0", "y1", *_composed.__all__,
-        *_orthogonal.__all__, *_waves.__all__, *_SPECIAL,
+        "mvlgamma", "polygamma", "psi", "round", "sinc", "wofz", "xlogy", "y0", "y1",
+        *_composed.__all__, *_orthogonal.__all__, *_waves.__all__, *_SPECIAL,
     ]  # fmt: skip

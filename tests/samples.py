@@ -164,6 +164,8 @@ WITHOUT = {
             "expn",
             "fresnel_cosine",
             "fresnel_sine",
+            "hyp1f1",
+            "hyp2f1",
             "owens_t",
             "sine_integral",
             "spence",

@@ -39,6 +39,7 @@ from staticgraph.compiler.core.op_arguments import (
     of_shared_dtype,
     parameters_of,
     refuse_more,
+    refuse_names,
     refuse_others,
     refuse_texts,
 )
@@ -156,6 +157,7 @@ class Op:
         lowering: how the op reaches a kernel; None for composites and leaves.
         promotes: the operands (as a slice) that frontends cast to one dtype before they apply.
         floating: whether frontends cast integers to floating point before they apply.
+        keeps_whole: whether the op gives integers and bools as they are all the same.
         commutative: whether the two operands may be exchanged.
         complex: what the op does with complex operands. "": it refuses them; "linear": it does the
             same with real and imaginary parts, apart from each other; "holomorphic": its rules are
@@ -189,6 +191,7 @@ class Op:
     lowering: Lowering | None = None
     promotes: slice | None = None
     floating: bool = False
+    keeps_whole: bool = False
     commutative: bool = False
     complex: Meaning = ""
     complex_vjp: tuple[Rule | None, ...] = ()
@@ -228,7 +231,7 @@ class Op:
                     raise named(error, self.bind, self.name) from None
                 return found if bound is None else self.bound(found, bound)
             if attrs:
-                self._check_names(operands, attrs)
+                refuse_names(self, attrs, any(isinstance(one, Operand) for one in operands))
             refuse_more(self.name, self.evaluate, len(operands))
             for operand in operands:
                 if isinstance(operand, Operand):
@@ -261,7 +264,8 @@ class Op:
                 self.refuse_complex(operands)
         given = operands
         try:
-            given = operands if plain or not self.floating else as_floating(operands, self.promotes)
+            casts = not plain and self.floating and not self.keeps_whole
+            given = as_floating(operands, self.promotes) if casts else operands
             if not plain and self.widens(given):
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
@@ -313,14 +317,6 @@ class Op:
                 return np.asarray(found).astype(type.dtype, copy=False)
             pairs = zip(found, type.items, strict=True)
             return tuple([np.asarray(one).astype(item.dtype, copy=False) for one, item in pairs])
-
-    def _check_names(self, operands: Sequence[object], attrs: Attrs) -> None:
-        """TypeError for an argument that an op without a signature of its own does not take."""
-        ufunc = isinstance(self.evaluate, np.ufunc)
-        known = set() if ufunc else {*parameters_of(self.evaluate)}
-        known |= {"out"} if ufunc or any(isinstance(one, Operand) for one in operands) else set()
-        for name in attrs.keys() - known:
-            raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
 
     def bound(self, operands: Sequence[object], attrs: Attrs) -> Value:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,30 @@ def by_position(
     if count > 1 == len(operands) == len(second):
         operands = (*operands, rest.pop(second.pop()))
     return operands, rest
+
+
+OF_UFUNCS: Mapping[str, str] = {
+    "where": "choose between its result and another value with np.where",
+    "dtype": "cast the operands with astype before it",
+    "signature": "cast the operands with astype before it",
+    "casting": "cast the operands with astype before it",
+    "order": "results are in row-major order",
+    "subok": "results are of the operands' kind",
+    "axes": "move the axes with np.moveaxis before it",
+}
+"""What a call of NumPy's ufuncs may be told that ours are not, and what to write."""
+
+
+def refuse_names(op: Any, attrs: Iterable[str], of_handles: bool) -> None:
+    """TypeError for an argument that an op without a signature of its own does not take.
+
+    There is advice for what NumPy's ufuncs take.
+    """
+    ufunc = isinstance(op.evaluate, np.ufunc)
+    known = set() if ufunc else {*parameters_of(op.evaluate)}
+    for name in {*attrs} - known - ({"out"} if ufunc or of_handles else set()):
+        advice = f": {OF_UFUNCS[name]}" if op.elementwise and name in OF_UFUNCS else ""
+        raise TypeError(f"{op.name}() got an unexpected keyword argument {name!r}{advice}")
 
 
 _F32, _F64, _BOOL, _I64 = (np.dtype(name) for name in ("float32", "float64", "bool", "int64"))

@@ -16,6 +16,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.op_arguments import OF_UFUNCS
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions import LINALG, NAMES, fft, function_named
 
@@ -42,17 +43,6 @@ _REDUCTIONS: Mapping[np.ufunc, str] = {
 _ACCUMULATIONS: Mapping[np.ufunc, str] = {np.add: "cumsum", np.multiply: "cumprod"}
 _DEFAULTS: Options = {"casting": "same_kind", "order": "K", "subok": True, "where": True}
 """Options that say nothing where they are as NumPy has them by itself."""
-
-_LOOPS: Mapping[str, str] = {
-    "where": "choose between its result and another value with np.where",
-    "dtype": "cast the operands with astype before it",
-    "signature": "cast the operands with astype before it",
-    "casting": "cast the operands with astype before it",
-    "order": "results are in row-major order",
-    "subok": "results are of the operands' kind",
-    "axes": "move the axes with np.moveaxis before it",
-}
-"""What a call of a ufunc may be told that ours are not, and what to write."""
 
 _METHODS = _named(
     "all any amax amin argmax argmin argpartition argsort choose clip compress cumprod cumsum max "
@@ -164,6 +154,8 @@ def of_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[object, ...], options: 
     if out and not all(hasattr(one, "copy_") for one in out):
         return _by_numpy(getattr(ufunc, method), name, inputs, options)
     if method == "__call__":
+        if "dtype" in given and f"{'d' * ufunc.nin}->{'d' * ufunc.nout}" in ufunc.types:
+            inputs = _cast(name, inputs, np.dtype(given.pop("dtype")))
         _refuse_options(name, given, (*inputs, *given.values()))
     are_handled = _handles((*inputs, *given.values()))  # where= may be the only handle
     function = of_method(ufunc, method) if are_handled else getattr(ufunc, method)
@@ -179,9 +171,17 @@ def of_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[object, ...], options: 
     return options["out"] if isinstance(result, tuple) else out[0]
 
 
+def _cast(name: str, inputs: tuple[Any, ...], dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """Operands in the dtype that a ufunc is to compute in; Python numbers stay weak."""
+    for one in inputs:
+        if hasattr(one, "dtype") and not np.can_cast(np.dtype(one.dtype), dtype, "same_kind"):
+            raise TypeError(f"np.{name}: {one.dtype} does not become dtype={dtype}")
+    return tuple([ops.astype(one, dtype) if hasattr(one, "dtype") else one for one in inputs])
+
+
 def _refuse_options(name: str, given: Options, values: tuple[object, ...]) -> None:
     """TypeError for what only NumPy's loops can do."""
-    for option, advice in _LOOPS.items():
+    for option, advice in OF_UFUNCS.items():
         if option in given:
             kinds = " and ".join(sorted({type(one).__name__ for one in _handles(values)}))
             raise TypeError(f"np.{name} of {kinds} takes no {option}=: {advice}")

@@ -400,7 +400,7 @@ def promote(op: Op, operands: Sequence[object]) -> list[Expression]:
     converted: list[Expression] = []
     for i, operand in enumerate(operands):
         wanted = dtype if i in shared else None
-        if wanted is None and op.floating:
+        if wanted is None and op.floating and not op.keeps_whole:
             wanted = _floating(_dtype_of(operand))
         converted.append(as_expression(op, operand, wanted))
     if dtype == np.float64:
@@ -484,7 +484,7 @@ def _common_dtype(op: Op, operands: Sequence[object]) -> DType:
         else:
             parts.append(_dtype_of(operand))
     dtype = as_dtype(promoted(*parts), op.name)
-    return _floating(dtype) if op.floating else dtype
+    return _floating(dtype) if op.floating and not op.keeps_whole else dtype
 
 
 def _type_of_expansion(

@@ -83,6 +83,7 @@ def elementwise(
     commutative: bool = False,
     alone: bool = False,
     of_parts: bool = False,
+    keeps_whole: bool = False,
     complex: Meaning = "",
     complex_vjp: tuple[Rule | None, ...] = (),
     doc: str = "",
@@ -90,16 +91,22 @@ def elementwise(
 ) -> Op:
     """Declare an op that computes each element from the elements at the same place.
 
+    An op of one operand that `keeps_whole` numbers is of floating ones, and others stay as they
+    are.
+
     The operands have one dtype and broadcast; the result has that dtype or `result`, or that of its
     real part if `of_parts`. Broadcasting is undone here, so the rules are written as if all
     operands had the result's shape.
     """
 
+    def of_dtype(dtype: DType) -> str:
+        return "{0}" if dtype.kind in "biu" else code
+
     def infer_type(*types: TensorType) -> TensorType:
         _require_arity(name, arity, types)
         if check is not None:
             check(name, *types)
-        if floating:
+        if floating and not (keeps_whole and types[0].dtype.kind in "biu"):
             require_float(name, *types)
         dtype = require_same_dtype(name, *types)
         dtype = part_dtype(dtype) if of_parts else dtype
@@ -120,9 +127,10 @@ def elementwise(
             domain=domain,
             smooth=smooth,
             exact=exact or result is BOOL,
-            lowering=Pointwise(code, alone),
+            lowering=Pointwise(code, alone, of_dtype if keeps_whole else None),
             promotes=slice(None),
             floating=floating,
+            keeps_whole=keeps_whole,
             commutative=commutative,
             complex=complex,
             complex_vjp=complex_vjp if arity == 1 else _fitting(complex_vjp),

@@ -7,6 +7,7 @@ from staticgraph.compiler.ops.elementwise.bessel_waves import *
 from staticgraph.compiler.ops.elementwise.dilogarithm import *
 from staticgraph.compiler.ops.elementwise.exponential import erfinv as erfinv
 from staticgraph.compiler.ops.elementwise.exponential_integrals import *
+from staticgraph.compiler.ops.elementwise.hypergeometric import *
 from staticgraph.compiler.ops.elementwise.incomplete import *
 from staticgraph.compiler.ops.elementwise.normal import ndtri as ndtri
 from staticgraph.compiler.ops.elementwise.orthogonal import *

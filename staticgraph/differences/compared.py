@@ -76,7 +76,8 @@ def compared_of(
             )
         return _of_executable(f, args, kwargs)
     if not callable(f):
-        raise OptionError(f"diff: {f!r:.80} is neither a function nor an executable")
+        hint = ": np.diff has differences along an axis" if hasattr(f, "dtype") else ""
+        raise OptionError(f"diff: {f!r:.80} is neither a function nor an executable{hint}")
     return _of_function(f, args, kwargs, gradient)
 
 

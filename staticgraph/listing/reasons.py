@@ -14,7 +14,7 @@ def _table(reasons: dict[str, str]) -> dict[str, str]:
 
 
 JAX_NUMPY = _table({
-    "sg.diff compares the paradigms; ediff1d, or x[1:] - x[:-1]": "diff",
+    "sg.diff compares the paradigms; np.diff of tensors and expressions, or x[1:] - x[:-1]": "diff",
     _FILES: "from_dlpack frombuffer fromfile fromiter fromstring load save savez",
     _PYTHON: "array_repr array_str get_printoptions printoptions set_printoptions",
     "functions of arrays are mapped with vmap":
@@ -25,10 +25,7 @@ JAX_NUMPY = _table({
     _SIZE: "trim_zeros",
 })  # fmt: skip
 JAX_LINALG: dict[str, str] = {}
-JAX_SPECIAL = _table({
-    "not yet: it needs approximations of its own":
-        "hyp1f1 hyp2f1 wofz",
-})  # fmt: skip
+JAX_SPECIAL: dict[str, str] = {}
 TORCH = _table({
     _FACTORS: "geqrf orgqr ormqr triangular_solve",
     "drawn at random on the way": "pca_lowrank svd_lowrank",

@@ -104,7 +104,7 @@ REFUSED = {
     **dict.fromkeys(
         (
             "betainc", "digamma", "erfinv", "expn", "gamma_curve", "gamma_slope", "gammainc",
-            "gammaincc", "lgamma", "orthogonal_polynomial",
+            "gammaincc", "hyp1f1", "hyp2f1", "lgamma", "orthogonal_polynomial",
         ),
         FUNCTION,
     ),

@@ -221,6 +221,7 @@ SPECIAL: dict[str, Call] = {
     "fresnel": lambda x: [*sg.special.fresnel(x)],
     "sici": lambda p: [*sg.special.sici(p)],
     "sph_harm_y": lambda p, x: _parts(sg.special.sph_harm_y(4, -3, p, x)),
+    "wofz": lambda p, x: _parts(sg.special.wofz(sg.complex(x, p))),
     "factorial": lambda p: sg.special.factorial(p),
     "gamma": lambda p: sg.special.gamma(p),
     "kl_div": lambda p, x: sg.special.kl_div(p, x * x + 0.5),

@@ -197,6 +197,12 @@ SAMPLES: dict[str, list[Sample]] = {
         call(np.array([0.0, 1.0, 3.0]), positive(2, 3), order=0), call(2, positive(3)),
         call(4.0, np.array([0.25, 7.5])),
     ],
+    "hyp1f1": [
+        call(np.array([0.5, -2.0, 3.5]), 1.5, spread(2, 3), order=0), call(1.5, 2.5, spread(3)),
+    ],
+    "hyp2f1": [
+        call(np.array([0.5, -2.0]), 1.5, 2.25, share(2), order=0), call(1, 1.5, 2.5, share(3)),
+    ],
     "owens_t": [*binary(integer=False), call(nonzero(2), np.array([-3.5, 2.5]))],
     "orthogonal_polynomial": [
         call(spread(2, 3), np.array([0, 4, 7]), "legendre_p"),

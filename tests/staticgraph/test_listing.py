@@ -80,5 +80,4 @@ def test_the_command_tells_what_is_missing(capsys: pytest.CaptureFixture[str]) -
     assert main(["ops"]) == 0
     said = capsys.readouterr().out
     assert f"jax.numpy.linalg: {len(names.JAX_LINALG)} of {len(names.JAX_LINALG)}\n" in said
-    special = f"jax.scipy.special: 50 of {len(names.JAX_SPECIAL)}\n  hyp1f1: not yet: it needs "
-    assert special in said
+    assert f"jax.scipy.special: {len(names.JAX_SPECIAL)} of {len(names.JAX_SPECIAL)}\n" in said

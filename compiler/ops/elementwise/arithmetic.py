@@ -433,21 +433,25 @@ lcm = elementwise(
     doc="The least common multiple of integers, at least 0.",
     example=">>> sg.lcm(4, -6)\nnp.int64(12)",
 )  # fmt: skip
-floor = elementwise(
-    "floor", np.floor, "floor({0})", arity=1, floating=True, vjp=(flat,),
-    saves=("",), exact=True, doc="The largest integer not above a.",
-    example=">>> sg.floor(np.array([1.7, -1.7]))\narray([ 1., -2.])",
-)  # fmt: skip
-ceil = elementwise(
-    "ceil", np.ceil, "ceil({0})", arity=1, floating=True, vjp=(flat,),
-    saves=("",), exact=True, doc="The smallest integer not below a.",
-    example=">>> sg.ceil(np.array([1.7, -1.7]))\narray([ 2., -1.])",
-)  # fmt: skip
-trunc: Op = elementwise(
-    "trunc", np.trunc, "trunc({0})", arity=1, floating=True, vjp=(flat,),
-    saves=("",), exact=True, doc="a without its fraction.",
-    example=">>> sg.trunc(np.array([1.7, -1.7]))\narray([ 1., -1.])",
-)  # fmt: skip
+
+
+def _rounding(name: str, ufunc: np.ufunc, doc: str, example: str) -> Op:
+    """Declare an op that rounds, which integers and bools stay as they are by."""
+
+    def of_whole_too(x: Any) -> Any:
+        return np.array(x) if np.asarray(x).dtype.kind in "biu" else ufunc(x)
+
+    return elementwise(
+        name, ufunc if ufunc(1).dtype.kind == "i" else of_whole_too, f"{name}({{0}})", arity=1,
+        floating=True, keeps_whole=True, vjp=(flat,), saves=("",), exact=True,
+        doc=f"{doc} Integers and bools keep their dtype.",
+        example=f">>> sg.{name}(np.array([1.7, -1.7]))\narray({example})",
+    )  # fmt: skip
+
+
+floor = _rounding("floor", np.floor, "The largest integer not above a.", "[ 1., -2.]")
+ceil = _rounding("ceil", np.ceil, "The smallest integer not below a.", "[ 2., -1.]")
+trunc: Op = _rounding("trunc", np.trunc, "a without its fraction.", "[ 1., -1.]")
 frac = elementwise(
     "frac", lambda x: np.subtract(x, np.trunc(x)), "{0} - trunc({0})", arity=1, floating=True,
     vjp=(lambda g, o, a: g,), saves=("",),

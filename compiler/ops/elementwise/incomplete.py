@@ -38,7 +38,7 @@ class NoDerivative:
         raise NoDerivativeError(f"{self.op}: has a derivative by its last argument alone")
 
 
-def _host(
+def iterated(
     name: str,
     function: Callable[..., object],
     rule: Rule,
@@ -53,7 +53,7 @@ def _host(
         require_float(name, *types)
         return TensorType(broadcast_shapes(name, *types), require_same_dtype(name, *types))
 
-    letters = "abc"[:arity]
+    letters = "abcd"[:arity]
     return register(
         Op(
             name=name,
@@ -80,13 +80,13 @@ def _density(g: object, o: object, a: Any, x: Any) -> Any:
     return where(outside, 0, g * exp(xlogy(a - 1, inside) - inside - lgamma(a)))
 
 
-gammainc: Op = _host(
+gammainc: Op = iterated(
     "gammainc", incomplete.gammainc, _density, arity=2,
     doc="gammainc(a, x): the regularised lower incomplete gamma function, the share below x of a "
     "gamma distribution of shape a; nan for a <= 0 or x < 0. Its derivative is by x.",
     example=">>> sg.special.gammainc(np.array([1.0]), 1.0)\narray([0.63212056])",
 )  # fmt: skip
-gammaincc: Op = _host(
+gammaincc: Op = iterated(
     "gammaincc", incomplete.gammaincc, lambda g, o, a, x: -_density(g, o, a, x), arity=2,
     doc="gammaincc(a, x): 1 - gammainc(a, x), as accurate where that is small. Its derivative is "
     "by x.",
@@ -107,7 +107,7 @@ def _xlog1py(a: object, x: object) -> Any:
     return where(flat, 0, a * log1p(where(flat, 0, x)))
 
 
-betainc: Op = _host(
+betainc: Op = iterated(
     "betainc", incomplete.betainc, _beta_density, arity=3,
     doc="betainc(a, b, x): the regularised incomplete beta function, the share below x of a beta "
     "distribution; nan for a <= 0, b <= 0 or x outside of [0, 1]. Its derivative is by x.",
@@ -122,7 +122,7 @@ def _expn_slope(g: object, o: object, n: Any, x: Any) -> Any:
     return where(plain, -(exp(-x) / x * (1 + 1 / x)), -below) * g
 
 
-expn: Op = _host(
+expn: Op = iterated(
     "expn", incomplete.expn, _expn_slope, arity=2,
     doc="expn(n, x): the integral of exp(-x t) / t**n over t from 1 on, n a whole number; nan for "
     "n < 0 or x < 0. Its derivative is by x.",

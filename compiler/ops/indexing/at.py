@@ -133,6 +133,8 @@ class Slots:
         """What is there times the values."""
         return self._changed("multiply", values)
 
+    mul = multiply
+
     def divide(self, values: Value) -> Value:
         """What is there by the values, of a floating-point dtype."""
         return self._changed("divide", values)

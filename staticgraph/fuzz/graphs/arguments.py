@@ -55,13 +55,14 @@ def _polygamma(g: Grower, op: str) -> Any:
     return g.emit(op, g.choose.choice((1, 2)), tame(g, g.pick("f"), "positive"))
 
 
-def _incomplete(
-    domain: str, count: int, numbers: tuple[float, ...] = (0.5, 1.0, 2.5, 6.0)
-) -> Generator:
+_PARAMETERS = (0.5, 1.0, 2.5, 6.0)
+
+
+def _incomplete(domain: str, *numbers: tuple[float, ...]) -> Generator:
     """Numbers, by which there is no derivative, and an operand."""
 
     def make(g: Grower, op: str) -> Any:
-        chosen = [g.choose.choice(numbers) for _ in range(count)]
+        chosen = [g.choose.choice(some) for some in numbers]
         return g.emit(op, *chosen, tame(g, g.pick("f"), domain))
 
     return make
@@ -420,8 +421,11 @@ GENERATORS: dict[str, Generator] = _FROM_RECORDS | {
     "recompute": _recompute, "after": _recompute,
     "divide": binary("iuf", domain="positive"), "power": _power,
     **dict.fromkeys(("maximum", "minimum"), binary("biuf", "biuf")),
-    **dict.fromkeys(("gammainc", "gammaincc"), _incomplete("positive", 1)),
-    "expn": _incomplete("positive", 1, (1.0, 2.0, 5.0)), "betainc": _incomplete("share", 2),
+    **dict.fromkeys(("gammainc", "gammaincc"), _incomplete("positive", _PARAMETERS)),
+    "hyp1f1": _incomplete("unit", (1.0, 2.0), (3.0, 4.0)),
+    "hyp2f1": _incomplete("share", _PARAMETERS, (1.0, 2.0), (3.0, 5.0)),
+    "expn": _incomplete("positive", (1.0, 2.0, 5.0)),
+    "betainc": _incomplete("share", _PARAMETERS, _PARAMETERS),
     "orthogonal_polynomial": _orthogonal,
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), binary("biu")),
     **dict.fromkeys(("left_shift", "right_shift"), binary("iu")),

@@ -88,3 +88,33 @@ def owens_t(h: Any, a: Any) -> Array:
     square = (a * _SHARES) ** 2 + 1
     found = np.sum(_WEIGHTS * np.exp(h * h * square * -0.5) / square, -1) * a[..., 0]
     return np.asarray((found / (2 * math.pi)).astype(dtype))
+
+
+def hyp1f1(a: Array, b: Array, x: Array) -> Array:
+    """Euler's integral, of whole numbers 0 < a < b."""
+    shares, weights = _beta_weights(a, b)
+    return np.asarray(np.sum(weights * np.exp(_wide(x) * shares), -1).astype(x.dtype))
+
+
+def hyp2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
+    """Euler's integral, of whole numbers 0 < b < c."""
+    if not np.all(x <= 0.95) or np.size(a) != 1:
+        raise UndefinedError
+    shares, weights = _beta_weights(b, c)
+    powers = (1 - _wide(x) * shares) ** -float(a)
+    return np.asarray(np.sum(weights * powers, -1).astype(x.dtype))
+
+
+def _wide(x: Array) -> Array:
+    return np.asarray(x.astype(np.float64)[..., None])
+
+
+def _beta_weights(a: Array, b: Array) -> tuple[Array, Array]:
+    """Places, and weights of the beta distribution of a and b - a."""
+    if np.size(a) != 1 or np.size(b) != 1:
+        raise UndefinedError
+    low, high = float(a), float(b) - float(a)
+    if low != int(low) or high != int(high) or low < 1 or high < 1:
+        raise UndefinedError
+    scale = math.gamma(low + high) / (math.gamma(low) * math.gamma(high))
+    return _SHARES, scale * _WEIGHTS * _SHARES ** (low - 1) * (1 - _SHARES) ** (high - 1)

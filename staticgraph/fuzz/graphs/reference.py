@@ -154,6 +154,8 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "spherical_j1": _floats(bessel.spherical_j1),
     "dawsn": _floats(integrals.dawsn), "dawsn_slope": _floats(integrals.dawsn_slope),
     "exp1": _floats(lambda x: integrals.expn(1, x)), "expi": _floats(integrals.expi),
+    "hyp1f1": lambda a, b, x: integrals.hyp1f1(a, b, _floating(x)),
+    "hyp2f1": lambda a, b, c, x: integrals.hyp2f1(a, b, c, _floating(x)),
     "expn": lambda n, x: integrals.expn(n, _floating(x)),
     "sine_integral": _floats(integrals.sine_integral),
     "cosine_integral": _floats(integrals.cosine_integral),

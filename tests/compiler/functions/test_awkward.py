@@ -223,3 +223,20 @@ def test_one_variable_has_a_scalar_in_captured_functions(
     assert captured(x).shape == ()
     np.testing.assert_allclose(captured(x), f(x, rowvar=rowvar))
     assert captured(np.eye(3)).shape == (3, 3)
+
+
+def test_rounding_leaves_integers_as_they_are() -> None:
+    for dtype in ("int8", "uint64", "bool"):
+        a = np.array([0, 1, 1], dtype)
+        x = sg.placeholder("x", (None,), dtype)
+        for function in (sg.floor, sg.ceil, sg.trunc, sg.fix, sg.round):
+            for found in (function(a), sg.compile([x], function(x))(a)):
+                assert found.dtype == dtype
+                np.testing.assert_array_equal(found, a)
+    np.testing.assert_array_equal(
+        sg.floor(np.array([2**63 - 1])), [2**63 - 1]
+    )  # float64 does not hold it
+    assert sg.floor(3) == 3
+    for name in ("floor", "ceil", "trunc"):
+        with pytest.raises(NotImplementedError, match=f'"{name}_vml_cpu" not implemented'):
+            getattr(dynamic, name)(dynamic.tensor([True]))

@@ -102,6 +102,8 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
         lambda x: np.add(x, 1, where=np.array([True, False, True])),
         r"takes no where=: choose between .* with np.where",
     ),
+    (lambda x: np.add(x, 1, dtype="int32"), r"np.add: .*float64 does not become dtype=int32"),
+    (lambda x: np.less(x, 1, dtype=bool), r"np.less of .* takes no dtype=: cast the operands"),
     (lambda x: np.add(None, x), "np.add: unsupported operand types: NoneType and"),
     (lambda x: np.where(x > 0, x), r"where\(\) missing 1 required positional argument: 'b'"),
 ]
@@ -112,6 +114,25 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
 def test_all_else_is_refused(call: Callable[[Any], Any], text: str, make: Any) -> None:
     with pytest.raises(TypeError, match=text):
         call(make())
+
+
+def test_a_ufunc_computes_in_the_dtype_that_is_asked_for() -> None:
+    a, whole = np.array([0.1, 0.2], "float32"), np.array([1, 2], "int8")
+    for call in (
+        lambda x, n: np.add(x, n, dtype="float64"), lambda x, n: np.multiply(x, 0.1, dtype=float),
+        lambda x, n: np.exp(n, dtype="float32"),
+    ):  # fmt: skip
+        expected = call(a, whole)
+        tensors = call(dynamic.tensor(a, requires_grad=True), dynamic.tensor(whole))
+        for one in (sg.function(call)(a, whole), tensors.detach().numpy()):
+            assert one.dtype == expected.dtype
+            np.testing.assert_allclose(one, expected, rtol=1e-6)
+
+
+def test_what_ufuncs_are_told_has_advice_where_ours_do_not_take_it() -> None:
+    for name, advice in (("where", "with np.where"), ("dtype", "astype"), ("casting", "astype")):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}': .*{advice}"):
+            sg.add(X, X, **{name: True})
 
 
 def test_the_order_of_a_difference_is_checked() -> None:

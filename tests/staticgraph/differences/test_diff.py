@@ -251,6 +251,8 @@ def test_functions_that_cannot_be_captured_are_refused_with_their_line(
 def test_what_it_cannot_do_is_said() -> None:
     with pytest.raises(sg.OptionError, match="diff: 3 is neither a function nor an executable"):
         sg.diff(3)
+    with pytest.raises(sg.OptionError, match=r"executable: np.diff has differences along an axis"):
+        sg.diff(X)
     with pytest.raises(sg.OptionError, match="diff: the bound is a number of units, not -1"):
         sg.diff(energy, X, W, bound=-1)
     with pytest.raises(sg.OptionError, match="no output is a floating-point array"):
