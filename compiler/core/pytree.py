@@ -108,7 +108,9 @@ def with_parts(tree: Tree, parts: Sequence[object]) -> Tree:
         kind: Any = type(tree)
         return kind(*parts) if hasattr(tree, "_fields") else kind(parts)
     if isinstance(tree, dict):
-        return dict(zip(tree, parts, strict=True))
+        filled = {} if type(tree) is dict else copy.copy(tree)  # of others what they have besides
+        filled.update(zip(tree, parts, strict=True))
+        return filled
     if type(tree) in _registered:
         known = _registered[type(tree)]
         return known.unflatten(known.flatten(tree)[1], list(parts))

@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.expression import Expression, Handle, as_express
 from staticgraph.compiler.graph.promoted import note_promoted
 from staticgraph.compiler.ops import leaves
 from staticgraph.dynamic.core.dtypes import INT64, get_default_dtype, known_array, result_type
+from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.pytorch import TOTALS
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -95,3 +96,23 @@ def _cast(op: Op, value: Any, dtype: Any) -> Any:
     if value._weak:
         return mode.capture.made(as_expression(op, value.expression, dtype))
     return ops.astype(value, dtype)
+
+
+_OF_BOOLS: dict[Op, Op] = {ops.add: ops.logical_or, ops.multiply: ops.logical_and}
+"""What is computed of bools, which are no numbers."""
+
+
+def on_whole_numbers(op: Op, given: Sequence[Any]) -> Op:
+    """The op for these operands: of bools sums and products are others.
+
+    AutogradError for a power below 0 of whole numbers.
+    """
+    negative = op is ops.power and type(given[1]) is int and given[1] < 0
+    if negative and not is_inexact(given[0]._array.dtype):
+        raise AutogradError("Integers to negative integer powers are not allowed.")
+    return _OF_BOOLS[op] if op in _OF_BOOLS and all(map(_is_bool, given)) else op
+
+
+def _is_bool(value: Any) -> bool:
+    kind = getattr(getattr(value, "_array", None), "dtype", np.dtype(type(value))).kind
+    return bool(kind == "b")

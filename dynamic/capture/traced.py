@@ -41,12 +41,12 @@ from staticgraph.dynamic.capture.links import Link
 from staticgraph.dynamic.capture.moved import Moved
 from staticgraph.dynamic.capture.numbers import Numbers, of_numbers
 from staticgraph.dynamic.capture.on_tape import OnTape, refuse_tape
-from staticgraph.dynamic.capture.operands import operand, promoted
+from staticgraph.dynamic.capture.operands import on_whole_numbers, operand, promoted
 from staticgraph.dynamic.capture.unknown import Unknown, refuse_values
 from staticgraph.dynamic.capture.written import written
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import SizeError
-from staticgraph.dynamic.core.pytorch import VIEWS, in_pytorchs_words
+from staticgraph.dynamic.core.pytorch import VIEWS, size_error
 from staticgraph.dynamic.core.results import no_view_of_nothing, sizes_of
 from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers, refuse_difference
 from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, settled
@@ -230,6 +230,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         refuse_mixed(op, [one for one in given if not getattr(one, "_weak", False)])
         if op is ops.subtract:
             refuse_difference(*given)
+        op = on_whole_numbers(op, given)
         if op.floating and len(given) == 1:
             dtype = given[0]._array.dtype
             if not is_inexact(dtype) and keeps_whole_numbers(op, dtype):
@@ -494,6 +495,5 @@ def _expression(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Express
         if not isinstance(error, ShapeError | OutOfRangeError):
             refuse(str(error), "an eager call may forgive that, a captured one does not")
         if isinstance(error, ShapeError) and not isinstance(error, SizeError):
-            shapes = [tuple(one.shape) for one in operands]
-            raise SizeError(in_pytorchs_words(op, shapes, str(error))) from None
+            raise size_error(op, operands, error) from None
         raise

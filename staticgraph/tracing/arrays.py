@@ -26,6 +26,7 @@ from staticgraph.compiler.functions import numpy_protocol
 from staticgraph.compiler.graph.expression import Expression, Handle
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.ops.operators import method_named
+from staticgraph.compiler.transforms.effects import raise_unless
 from staticgraph.tracing.elements import Elements
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
@@ -37,6 +38,7 @@ _TEXT = (
     "sg.check(condition, 'the loss is {}', loss) for an error"
 )
 _PLAIN = (bool, int, float, np.ndarray)
+_SIGNED = np.dtype(np.int64)
 _HELD = 3
 """The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""
 
@@ -256,10 +258,12 @@ def refuse_outside(values: Iterable[object]) -> None:
         refuse("returns an array from outside, or what NumPy makes of one", "return a tensor")
 
 
-def _in_place(sign: str) -> Any:
-    """`y += x` as `y = y + x`, where nobody could tell them apart."""
+def _in_place(plain: str, sign: str) -> Any:
+    """`y += x` as `y = y + x` of its shape and dtype, where nobody could tell them apart."""
 
     def method(self: TracedArray, other: object) -> Any:
+        if self.weak:  # a number of Python's
+            return NotImplemented
         if self.op is leaves.placeholder:
             refuse(
                 "changes an argument in place, which a compiled function does not",
@@ -271,7 +275,44 @@ def _in_place(sign: str) -> Any:
                 "changes in place what other names, or views, may share",
                 f"write y = y {sign} ..., where the others are to be as they were",
             )
-        return NotImplemented
+        if not self.ndim:  # numbers of NumPy are not changed in place
+            return NotImplemented
+        result = getattr(super(TracedArray, self), plain)(other)
+        return result if result is NotImplemented else _put_into(self, result, sign)
+
+    return method
+
+
+def _put_into(target: TracedArray, result: Any, sign: str) -> Any:
+    """What an array has after an operation in place: its shape and dtype stay."""
+    if result.ndim > target.ndim or any(
+        isinstance(old, int) and new != old
+        for old, new in zip(target.shape, result.shape, strict=True)
+    ):
+        raise ValueError(
+            f"non-broadcastable output operand with shape {target.shape} doesn't match the "
+            f"broadcast shape {result.shape}"
+        )
+    if result.dtype == target.dtype:
+        return result
+    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise TypeError(
+            f"{sign}=: cannot cast the result from {result.dtype!r} to {target.dtype!r} with "
+            "casting rule 'same_kind'"
+        )
+    return ops.astype(result, target.dtype)
+
+
+def _powers(plain: str) -> Any:
+    """A power that raises what NumPy's does: whole numbers have no negative powers there."""
+
+    def method(self: TracedArray, other: Any) -> Any:
+        exponent = other if plain == "__pow__" else self
+        kinds = {np.dtype(getattr(one, "dtype", type(one))).kind for one in (self, other)}
+        if kinds <= {"i", "u"} and getattr(exponent, "dtype", _SIGNED).kind == "i":
+            error = ValueError("Integers to negative integer powers are not allowed.")
+            raise_unless(exponent >= 0 if type(exponent) is int else ops.all(exponent >= 0), error)
+        return getattr(super(TracedArray, self), plain)(other)
 
     return method
 
@@ -294,7 +335,9 @@ for _method, _sign in (
     ("__iand__", "&"), ("__ior__", "|"), ("__ixor__", "^"), ("__ilshift__", "<<"),
     ("__irshift__", ">>"),
 ):  # fmt: skip
-    setattr(TracedArray, _method, _in_place(_sign))
+    setattr(TracedArray, _method, _in_place(_method.replace("i", "", 1), _sign))
+for _method in ("__pow__", "__rpow__"):
+    setattr(TracedArray, _method, _powers(_method))
 
 
 def made(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expression:

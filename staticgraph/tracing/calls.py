@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from staticgraph.compiler.core.deciding import decider
-from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import DTypeError, OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.pytree import is_object, leaves as leaves_of, parts_of, with_parts
+from staticgraph.compiler.core.refusals import user_place
 from staticgraph.compiler.core.types import DType, as_dtype
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.executables.executable import Executable
@@ -199,7 +200,13 @@ def _kind_of(x: object, kind: object, on_tensors: bool) -> Any:
 def _dtype_of(x: Any, name: str) -> DType:
     if type(x) in NUMBERS:
         return NUMBERS[type(x)]
-    return as_dtype(np.dtype(x.dtype).newbyteorder("="), name)
+    dtype = np.dtype(x.dtype).newbyteorder("=")
+    if dtype.kind not in "OSUVMm":
+        return as_dtype(dtype, name)
+    raise DTypeError(
+        f"{name}: an array of {dtype}, which no graph computes with: close over it, or pass "
+        f"numbers in its place, such as x.view('int64') of times ({user_place()})"
+    )
 
 
 def _on_leaves(

@@ -13,7 +13,14 @@ import numpy as np
 from staticgraph.tracing.callables import PLAIN, Callables
 from staticgraph.tracing.guards import reads_of_array
 from staticgraph.tracing.inspection import has_memory
-from staticgraph.tracing.library_states import of_bits, of_decimals, of_flags, of_generator
+from staticgraph.tracing.library_states import (
+    OF_GENERATORS,
+    is_suspended,
+    of_bits,
+    of_decimals,
+    of_flags,
+    of_generator,
+)
 from staticgraph.tracing.live import LiveArrays
 
 HOW_ARRAYS_FAIL: ContextVar[Any] = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
@@ -113,6 +120,9 @@ class Containers(Callables):
         if isinstance(value, np.flatiter):
             self._value(value.base, name, "?")
         bits = getattr(value, "bit_generator", value)
-        for key, owner, get in (("gi_frame", value, of_generator), ("state", bits, of_bits)):
-            if key in self._names and hasattr(owner, key):
-                self._read("state", owner, get, get(owner), f"{name}.{key}", self._names[key])
+        asked = [key for key in OF_GENERATORS if key in self._names]
+        if asked and is_suspended(value):
+            at = self._names[asked[0]]
+            self._read("state", value, of_generator, of_generator(value), f"where {name} is", at)
+        if "state" in self._names and hasattr(bits, "state"):
+            self._read("state", bits, of_bits, of_bits(bits), f"{name}.state", self._names["state"])

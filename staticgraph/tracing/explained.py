@@ -15,6 +15,7 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.tracing.checks import check_of
 from staticgraph.tracing.described import change_of, is_large, line_of, named
 from staticgraph.tracing.guards import Read
+from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.tracing import Trace
 from staticgraph.tracing.words import Versions, with_words
@@ -98,6 +99,32 @@ def guard_cost(surroundings: Iterable[Surroundings]) -> float:
     return max(times, default=0.0)
 
 
+MANY = 60
+"""Guards that are listed one by one; of more, those of a module's parts are counted."""
+
+
+def _by_module(guards: Sequence[Read]) -> dict[str, list[Read]]:
+    """By the name of each module that is no part of another, what is read of it and its parts."""
+    names = {id(one.value): one.name for one in guards if is_module(one.value)}
+    modules = {id(one.value): one.value for one in guards if is_module(one.value)}
+    inside = {id(part) for one in modules.values() for part in one.modules() if part is not one}
+    found: dict[str, list[Read]] = {}
+    for key, module in modules.items():
+        if key not in inside:
+            held = _held_by(module)
+            found[names[key]] = [one for one in guards if id(one.owner) in held]
+    return found
+
+
+def _held_by(module: Any) -> set[int]:
+    """The identities of a module, of its parts, and of what is in their tables."""
+    held: set[int] = set()
+    for part in module.modules():
+        table = vars(part)
+        held |= {id(part), id(table), *map(id, table.values()), *map(id, part.parameters(False))}
+    return held
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """What is known of a captured function; printed, it is readable.
@@ -141,7 +168,14 @@ class Explanation:
 
         guards = self.guards
         lines.append(f"{_counted(len(guards), 'guard')}, {self.cost * 1e6:.2f} us a call")
-        lines += [f"  {line_of(one)}" for one in guards]
+        of_modules = _by_module(guards) if len(guards) > MANY else {}
+        told_apart = {id(one) for found in of_modules.values() for one in found}
+        lines += [f"  {line_of(one)}" for one in guards if id(one) not in told_apart]
+        lines += [
+            f"  {name}: {len(found)} guards of its parts, parameters, buffers, hooks, modes and "
+            "attributes, which .guards of this lists"
+            for name, found in of_modules.items()
+        ]
         lines += [
             f"  {one.name} is compared at each call, {one.owner.nbytes:,} bytes: its elements are "
             "needed before the function runs, or something dear is computed with it alone, once: "

@@ -224,7 +224,7 @@ class Function(InspectedFunction):
                     )  # fmt: skip
                 else:
                     run = self._known.get(kinds_of(args))
-            except (AttributeError, TypeError):
+            except (AttributeError, LookupError, TypeError):  # what classes of dicts raise, too
                 run = None
             if run is not None and self._root.__code__ is self._code and not BLOCKS:
                 return run(*args)

@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from string import Formatter
-from types import CodeType
+from types import AsyncGeneratorType, CodeType, CoroutineType, GeneratorType
 from typing import Any
 
 from staticgraph.compiler.core import collection
@@ -85,9 +85,24 @@ def of_bits(bits: Any) -> object:
     return repr(bits.state)
 
 
+_SUSPENDED = {GeneratorType: "gi", CoroutineType: "cr", AsyncGeneratorType: "ag"}
+_PARTS = ("frame", "running", "suspended", "yieldfrom", "await")
+OF_GENERATORS = (
+    *(f"{short}_{part}" for short in _SUSPENDED.values() for part in _PARTS),
+    "getgeneratorstate", "getgeneratorlocals", "getcoroutinestate", "getcoroutinelocals",
+    "getasyncgenstate", "getasyncgenlocals",
+)  # fmt: skip
+"""The names by which code asks where a generator or a coroutine is."""
+
+
+def is_suspended(value: object) -> bool:
+    """Whether it is a generator or a coroutine."""
+    return type(value) in _SUSPENDED
+
+
 def of_generator(generator: Any) -> object:
-    """Where a generator is, and what its names have."""
-    frame = generator.gi_frame
+    """Where a generator or a coroutine is, and what its names have."""
+    frame = getattr(generator, f"{_SUSPENDED[type(generator)]}_frame")
     return frame and (frame.f_lasti, [*frame.f_locals.items()])
 
 

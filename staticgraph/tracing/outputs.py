@@ -21,6 +21,6 @@ def as_output(name: str, value: object) -> Expression:
     if isinstance(value, np.ndarray | np.generic | bool | int | float | complex):
         return constant(value)
     raise OptionError(
-        f"{name}: returned an eager tensor that does not depend on the arguments: take it as an "
-        "argument, or use its numpy()"
+        f"{name}: returned an eager tensor, but no argument is one, so that it is a function of "
+        "arrays: pass a tensor it reads, or a module, as an argument, or use its numpy()"
     )

@@ -29,6 +29,7 @@ from staticgraph.compiler.core.pytree import (
 )
 from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.refusals import user_place
+from staticgraph.tracing.given_dicts import kind_of_dict, require_plain
 from staticgraph.tracing.modules import is_module
 
 LEAF = "*"
@@ -180,11 +181,13 @@ class Arguments:
         structure: of `(args, kwargs)`, hashable.
         arrays: its leaves, in order.
         modules: the modules among the arguments, each once.
+        containers: the lists and dicts by identity, and which of them each is.
     """
 
     structure: Structure
     arrays: list[Any]
     modules: list[Any]
+    containers: dict[int, int]
 
 
 def take_apart(
@@ -194,7 +197,7 @@ def take_apart(
 
     `ordered`: whether the function can tell in which order keywords are given, by `**kwargs`.
     """
-    found = Arguments(None, [], [])
+    found = Arguments(None, [], [], {})
     by_position = tuple(_flatten(name, value, found, True) for value in args)
     names = tuple(kwargs if ordered else sorted(kwargs))
     by_name = tuple(_flatten(name, kwargs[key], found, False) for key in names)
@@ -218,10 +221,12 @@ def _flatten(
     if value is None or kind is Same:
         return value
     if isinstance(value, tuple | list):
-        return kind, None, tuple(_flatten(name, one, found, numbers, by_value) for one in value)
+        require_plain(name, value, tuple if isinstance(value, tuple) else list)
+        parts = tuple(_flatten(name, one, found, numbers, by_value) for one in value)
+        return kind if isinstance(value, tuple) else _met(value, kind, found), None, parts
     if isinstance(value, dict):
         parts = tuple(_flatten(name, one, found, numbers, by_value) for one in value.values())
-        return kind, tuple(value), parts
+        return _met(value, kind_of_dict(name, value), found), _keys_of(value), parts
     if is_object(value) and (by_value or any(isinstance(x, _ARRAYS) for x in leaves(value))):
         kept = [_flatten(name, one, found, numbers, by_value) for one in parts_of(value)]
         return Made(value), None, tuple(kept)
@@ -232,6 +237,50 @@ def _flatten(
         found.modules.append(value)
         return ModuleAt(len(found.modules) - 1)
     return _static(name, value)
+
+
+@frozen
+class Again:
+    """Of a list or dict that is given a second time: a function may ask whether they are one.
+
+    Attributes:
+        kind: what makes one of its parts.
+        place: which of the lists and dicts it is.
+    """
+
+    kind: Any
+    place: int
+
+    def __call__(self, parts: object) -> Any:
+        """Another one of some parts."""
+        return self.kind(parts)
+
+
+def _met(value: object, kind: Any, found: Arguments) -> Any:
+    """What makes a list or dict of its parts, which says if it was there before."""
+    place = found.containers.get(id(value))
+    if place is not None:
+        return Again(kind, place)
+    found.containers[id(value)] = len(found.containers)
+    return kind
+
+
+class Keys(tuple[Any, ...]):
+    """Keys of a dict of which some are no texts: 1, 1.0 and True are equal, and not the same."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Keys) and [*map(_part, self)] == [*map(_part, other)]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+
+def _keys_of(value: dict[Any, Any]) -> tuple[Any, ...]:
+    return tuple(value) if all(type(key) is str for key in value) else Keys(value)
 
 
 _KEPT = frozenset(
@@ -306,7 +355,7 @@ def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:
     Raises:
         OptionError: something in it is neither an array nor a tuple, list, dict or dataclass.
     """
-    found = Arguments(None, [], [])
+    found = Arguments(None, [], [], {})
     structure = _flatten(name, value, found, True, by_value=True)
     for part in parts(structure):
         if isinstance(part, Static | ModuleAt) and not _is_text(part):
@@ -332,9 +381,13 @@ def parts(structure: Structure) -> Iterator[Structure]:
 
 
 def put_together(
-    structure: Structure, leaves: Iterator[object], modules: Sequence[object] = ()
+    structure: Structure,
+    leaves: Iterator[object],
+    modules: Sequence[object] = (),
+    made: list[Any] | None = None,
 ) -> Any:
-    """A value of the structure with these leaves."""
+    """A value of the structure with these leaves; `made`: the lists and dicts made before."""
+    made = [] if made is None else made
     if structure is LEAF:
         return next(leaves)
     if isinstance(structure, Static):
@@ -344,10 +397,15 @@ def put_together(
     if structure is None or isinstance(structure, Same):
         return structure
     kind, keys, parts = structure
-    values = [put_together(part, leaves, modules) for part in parts]
-    if keys is not None:
-        return dict(zip(keys, values, strict=True))
-    return kind(*values) if hasattr(kind, "_fields") else kind(values)
+    values = [put_together(part, leaves, modules, made) for part in parts]
+    if isinstance(kind, Again):
+        return made[kind.place]
+    if hasattr(kind, "_fields"):
+        return kind(*values)
+    value = kind(values) if keys is None else kind(zip(keys, values, strict=True))
+    if isinstance(value, list | dict):
+        made.append(value)
+    return value
 
 
 def assembler(structure: Structure) -> Callable[[Sequence[Any]], Any]:
@@ -370,7 +428,7 @@ def _assembler(structure: Structure, start: int) -> tuple[Callable[[Sequence[Any
         maker, end = _assembler(part, end)
         makers.append(maker)
     if keys is not None:
-        return (lambda leaves: dict(zip(keys, [make(leaves) for make in makers]))), end  # noqa: B905
+        return (lambda leaves: kind(zip(keys, [make(leaves) for make in makers]))), end  # noqa: B905
     if hasattr(kind, "_fields"):
         return (lambda leaves: kind(*[make(leaves) for make in makers])), end
     if all(part is LEAF for part in parts):
@@ -381,7 +439,8 @@ def _assembler(structure: Structure, start: int) -> tuple[Callable[[Sequence[Any
 def arguments_of(structure: Structure, leaves: Iterator[object], modules: Sequence[object]) -> Any:
     """`(args, kwargs)` of a structure that `take_apart` made."""
     args, kwargs = structure
-    return put_together(args, leaves, modules), put_together(kwargs, leaves, modules)
+    made: list[Any] = []
+    return put_together(args, leaves, modules, made), put_together(kwargs, leaves, modules, made)
 
 
 def leaf_names(structure: Structure, parameters: Sequence[str]) -> list[str]:

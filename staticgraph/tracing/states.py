@@ -19,7 +19,7 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.whose_code import is_library
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.tracing.inspection import file_of, slots_of
-from staticgraph.tracing.library_states import getter_of, of_generator, place_of
+from staticgraph.tracing.library_states import getter_of, is_suspended, of_generator, place_of
 
 
 @frozen
@@ -93,6 +93,8 @@ def state_of(value: object, name: str, place: str) -> State | None:
         bits = getattr(value, "bit_generator", None) or getattr(value, "_bit_generator", None)
         bits = value if place_of(kind) is not None else bits
         return None if bits is None else _of_bits(bits, name, place)
+    if is_suspended(value):
+        return _made(lambda: of_generator(value), name, place)
     if isinstance(value, Expression) or not isinstance(value, Iterator):
         return None
     if isinstance(value, io.IOBase) and getter_of(kind) is None:

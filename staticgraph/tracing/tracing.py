@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.core.dims import Fact, collecting_facts
+from staticgraph.compiler.core.call_sizes import known_in_call
+from staticgraph.compiler.core.dims import Fact, Unknown, collecting_facts
 from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import ending_with_refusals
@@ -110,9 +111,7 @@ class Trace:
 
     def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """ShapeError unless the trace fits arrays of these shapes."""
-        inputs = self.inputs[: len(shapes)]
-        feeds = [Feed(str(one.name), one.type, one.source) for one in inputs]
-        sizes = sizes_of(feeds, [TensorType(shape, BOOL) for shape in shapes])
+        sizes = _sizes_in(self.inputs, shapes)
         for fact in self.facts:
             if not fact.holds(sizes):
                 relation = "equal" if fact.equal else "different"
@@ -173,6 +172,7 @@ def trace(
     leaves: Sequence[Leaf],
     pattern: Pattern,
     given: Sequence[object] = (),
+    shapes: Sequence[tuple[int, ...]] = (),
 ) -> Trace:
     """Run a function on placeholders.
 
@@ -182,6 +182,7 @@ def trace(
         leaves: what the arrays are.
         pattern: what is known of their sizes.
         given: the operands of the call that it is traced for.
+        shapes: those of the arrays of that call.
 
     Raises:
         OptionError: the function returned what is no array.
@@ -201,6 +202,7 @@ def trace(
 
     with (
         ending_with_refusals(),
+        known_in_call(_sizes_in(inputs, shapes)),
         collecting_facts() as facts,
         collecting_casts() as casts,
         collecting_names() as calls,
@@ -216,6 +218,14 @@ def trace(
         found.effects, len(held) - sum(held), branches=found.branches, views=found.views,
         names=joined(calls, bool(found.branches)),
     )  # fmt: skip
+
+
+def _sizes_in(
+    inputs: Sequence[Expression], shapes: Sequence[tuple[int, ...]]
+) -> Mapping[Unknown, int]:
+    """The sizes of a call, by the unknowns of the first inputs."""
+    feeds = [Feed(str(one.name), one.type, one.source) for one in inputs[: len(shapes)]]
+    return sizes_of(feeds, [TensorType(shape, BOOL) for shape in shapes])
 
 
 class FreeVariableError(Exception):
@@ -307,7 +317,7 @@ class Traces(Generic[Made]):
         known = self._made.get(pattern, [])
         found = next((one for one in known if one[0].fits(given)), None)
         if found is None:
-            made = trace(self.name, self.function, self.leaves, pattern, given)
+            made = trace(self.name, self.function, self.leaves, pattern, given, shapes)
             made = replace(made, needed=needed)
             if len(self._made) >= KEPT:
                 del self._made[next(iter(self._made))]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.call_sizes import require_place
 from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
 from staticgraph.compiler.core.op import Operand, op_named
@@ -235,6 +236,8 @@ def _position(x: Any, axis: int, key: Size) -> Size:
         raise OutOfRangeError(
             f"getitem: index {key} is out of range for axis {axis} of size {size}"
         )
+    if isinstance(size, Dim):
+        require_place(size, key)
     return key if key >= 0 else size + key
 
 
@@ -278,9 +281,9 @@ def _bound(value: object, size: Size, default: Size, backward: bool) -> Size:
 
 
 def _int(key: object) -> int:
-    if isinstance(key, bool) or not isinstance(key, int | np.integer):
+    if isinstance(key, bool | float) or not hasattr(key, "__index__"):
         raise DTypeError(f"getitem: {key!r}, a bound or step of a slice, is no integer")
-    return int(key)
+    return operator.index(key)
 
 
 def numbers(like: Any, size: Size) -> Any:

@@ -192,3 +192,14 @@ def test_what_changes_in_each_call_is_told_of_once() -> None:
     assert "what weights holds was another each time" in told[1]
     assert "leave out float()" in told[1]
     assert {one.filename for one in caught} == {__file__}
+
+
+def test_of_many_guards_those_of_a_modules_parts_are_counted() -> None:
+    model = dynamic.nn.Sequential(*[dynamic.nn.Linear(2, 2) for _ in range(5)])
+    f = sg.function(lambda x: model(x), name="modelled", debug=True)
+    f(dynamic.ones(1, 2))
+    found = f.explain()
+    lines = str(found).splitlines()
+    (counted,) = [line for line in lines if " guards of its parts, " in line]
+    assert 60 < int(counted.split(": ")[1].split()[0]) < len(found.guards)
+    assert len(lines) < 40

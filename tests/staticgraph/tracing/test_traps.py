@@ -8,13 +8,18 @@ from tests.staticgraph.tracing.traps.paradigms import on_arrays, on_tensors, tra
 from tests.staticgraph.tracing.traps.trap import verdict
 
 PARADIGMS = {"arrays": on_arrays(debug=True), "tensors": on_tensors(debug=True)}
+LONG = ("puzzles", "riddles")
+"""Of which most do again what others do, in other ways."""
+
+
+def _marks(form: str, subject: str, place: int) -> tuple[pytest.MarkDecorator, ...]:
+    if subject.startswith(LONG):
+        return (pytest.mark.long,)
+    return (pytest.mark.slow,) if form == "tensors" or place % 3 > 0 else ()
+
+
 CASES = [
-    pytest.param(
-        form,
-        subject,
-        id=f"{form}-{subject}",
-        marks=(pytest.mark.slow,) * (form == "tensors" or place % 3 > 0),
-    )
+    pytest.param(form, subject, id=f"{form}-{subject}", marks=_marks(form, subject, place))
     for form in PARADIGMS
     for place, subject in enumerate(sorted({one.subject for one in traps()}))
 ]

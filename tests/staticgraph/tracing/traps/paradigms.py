@@ -20,7 +20,9 @@ SUBJECTS = (
     "swapped", "rates", "marked", "everyday", "handed", "histories", "operands", "around_modules",
     "models", "frozen", "feeds", "composed", "places", "hooks",
     "asked", "pieces", "strangers", "strange_objects", "loops_of_strangers", "strange_states",
-    "strange_arguments", "strange_arrays",
+    "strange_arguments", "strange_arrays", "enigmas", "puzzles", "puzzles_of_values",
+    "puzzles_of_models", "puzzles_at_last", "riddles", "riddles_of_values",
+    "riddles_of_models", "riddles_at_last",
 )  # fmt: skip
 
 
