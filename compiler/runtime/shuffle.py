@@ -125,7 +125,7 @@ def _kernel(source: str, arrays: int) -> Callable[..., int]:
     )
     words = ctypes.c_int64 * (arrays + numbers)
     operands = (ctypes.c_int64 * (2 * (arrays + numbers)))()
-    operands[::2] = range(arrays + numbers)
+    operands[::2] = list(range(arrays + numbers))
 
     def run(*given: Any) -> int:
         addresses = [one.ctypes.data for one in given[:arrays]]

@@ -20,8 +20,8 @@ from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import paused
 from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tensors.division import quotient_of
-from staticgraph.dynamic.tensors.inplace_methods import scaled_operand
 from staticgraph.dynamic.tensors.recorders import multiplied_by, recorded_by
+from staticgraph.dynamic.tensors.scaled import scaled_operand
 from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, new_value_of_two
 
 _array = np.array

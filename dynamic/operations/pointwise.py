@@ -17,10 +17,10 @@ from staticgraph.dynamic.core.dtypes import require_dtype, result_type
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
-from staticgraph.dynamic.tensors.inplace_methods import as_weight
 from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.reductions import with_numpy_names
 from staticgraph.dynamic.tensors.required import require_number
+from staticgraph.dynamic.tensors.scaled import as_weight
 from staticgraph.dynamic.tensors.shapes import common_shape
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of

@@ -14,16 +14,14 @@ from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core import eager_ops, eager_writes
 from staticgraph.dynamic.core.dtypes import (
-    BOOL,
     as_element,
     element,
     require_dtype,
     require_index,
     require_mask,
     require_places,
-    result_type,
 )
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, IndexValueError
+from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tape.grad_mode import mode
@@ -44,6 +42,7 @@ from staticgraph.dynamic.tensors.inplace import (
     traced_form,
 )
 from staticgraph.dynamic.tensors.random_numbers import source_of
+from staticgraph.dynamic.tensors.scaled import as_weight, scaled_operand
 from staticgraph.dynamic.tensors.shapes import common_shape
 from staticgraph.dynamic.tensors.strided import address, may_overlap
 
@@ -88,31 +87,6 @@ def _divided_whole(op: Op) -> Any:
 
     method.__doc__ = f"In place: {op.doc}"
     return method
-
-
-def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
-    """`other` times a number, in the dtype of its sum with a tensor, not in its own."""
-    if not isinstance(alpha, Operand) and alpha == 1:
-        return other
-    if not isinstance(alpha, complex | np.number | Operand) and not is_real(alpha):
-        raise ArgumentError(f"argument 'alpha' must be Number, not {type(alpha).__name__}")
-    number = not isinstance(other, Operand)
-    if number:
-        return other * alpha
-    dtype = result_type((x._array, other._array))
-    if dtype == BOOL:
-        return (other * alpha).to(dtype)
-    return other.to(dtype) * alpha
-
-
-def as_weight(x: Any, weight: Any) -> Any:
-    """A weight, one that has no axes in the dtype of x: it stands for a number."""
-    if not isinstance(weight, Operand):
-        if not isinstance(weight, int | float | np.integer | np.floating):
-            given = type(weight).__name__
-            raise TypeError(f"lerp(): argument 'weight' (position 2) must be Tensor, not {given}")
-        return weight
-    return weight if weight.ndim else weight.to(x.dtype)  # type: ignore[attr-defined]
 
 
 def _scaled(op: Op) -> Any:

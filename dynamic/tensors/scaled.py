@@ -1,0 +1,37 @@
+"""Operands that are scaled, or that scale: `alpha` of sums, the weight of `lerp`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.core.annotated import is_real
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core.dtypes import BOOL, result_type
+from staticgraph.dynamic.core.errors import ArgumentError
+
+
+def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
+    """`other` times a number, in the dtype of its sum with a tensor, not in its own."""
+    if not isinstance(alpha, Operand) and alpha == 1:
+        return other
+    if not isinstance(alpha, complex | np.number | Operand) and not is_real(alpha):
+        raise ArgumentError(f"argument 'alpha' must be Number, not {type(alpha).__name__}")
+    number = not isinstance(other, Operand)
+    if number:
+        return other * alpha
+    dtype = result_type((x._array, other._array))
+    if dtype == BOOL:
+        return (other * alpha).to(dtype)
+    return other.to(dtype) * alpha
+
+
+def as_weight(x: Any, weight: Any) -> Any:
+    """A weight, one that has no axes in the dtype of x: it stands for a number."""
+    if not isinstance(weight, Operand):
+        if not isinstance(weight, int | float | np.integer | np.floating):
+            given = type(weight).__name__
+            raise TypeError(f"lerp(): argument 'weight' (position 2) must be Tensor, not {given}")
+        return weight
+    return weight if weight.ndim else weight.to(x.dtype)  # type: ignore[attr-defined]
