@@ -6,7 +6,7 @@ The bits are the same. DYNAMIC_COMPILE_LARGE_OPS=0 in the environment leaves all
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,6 +33,17 @@ def copy_into(out: Array, x: Array) -> None:
         provided.copy_into(out, x)
     else:
         np.copyto(out, x)
+
+
+def apart(x: Any, out: Array) -> Any:
+    """What is to be written to `out`, copied if NumPy would read it after it has been overwritten.
+
+    That is a vector on the same memory with other steps: `a[1] = a[:, 2]`, of which NumPy thinks
+    that one order of the elements is right.
+    """
+    if out.ndim == 1 and type(x) is np.ndarray and x.ndim and x.strides[-1] != out.strides[0]:
+        return x.copy() if np.may_share_memory(x, out) else x
+    return x
 
 
 def add_into(out: Array, x: Array) -> None:

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.expression import Expression
 from staticgraph.dynamic.capture.links import Link
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.func.tracer import evaluated
-from staticgraph.dynamic.tape.grad_mode import mode, record_if
+from staticgraph.dynamic.tape.grad_mode import enable_grad, mode, record_if
 
 
 class Moved:
@@ -47,7 +47,8 @@ class Moved:
             )
         before = self.made(value, self._link)
         before._seen, before._body = self._seen, self._body
-        self._value = evaluated(op, [before], attrs)._value
+        with enable_grad():  # as eagerly: the gradient goes to what it was, in every mode
+            self._value = evaluated(op, [before], attrs)._value
         self._link, self._seen = Link(before, op, attrs, True), before._stamp
         self._stamp += 1
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from staticgraph.dynamic.tensors.views import computed, writable
 __all__ = [
     "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",
     "hsplit", "index_put", "logspace", "put", "row_stack", "select_scatter", "slice_scatter",
-    "split_with_sizes", "vander", "vsplit",
+    "sliding_windows", "split_with_sizes", "vander", "vsplit",
 ]  # fmt: skip
 
 _ALL = slice(None)
@@ -118,12 +118,17 @@ _diagonal_scatter = _scatter_op("diagonal_scatter", lambda x, *, axes: x.diagona
 
 def _scattered(op: Op, input: Any, src: Any, attrs: Attrs, part: Any) -> Any:
     """The op where both are plain tensors; else `src` written to the part of a copy."""
+    _check_part(part, src)
+    return input._apply(op, (input, src), attrs)
+
+
+def _check_part(part: Any, src: Any) -> None:
+    """RuntimeError unless a source has the shape of the part that it replaces."""
     if tuple(part.shape) != tuple(src.shape):
         raise AutogradError(
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(part.shape)}"
         )
-    return input._apply(op, (input, src), attrs)
 
 
 def select_scatter(input: Any, src: object, dim: int, index: int) -> Any:
@@ -136,7 +141,9 @@ def select_scatter(input: Any, src: object, dim: int, index: int) -> Any:
     """
     if type(input) not in PLAIN or type(src) not in PLAIN:
         result = _copy_for(src, input)
-        result.select(dim, index).copy_(src)
+        part = result.select(dim, index)
+        _check_part(part, src)
+        part.copy_(src)
         return result
     axis = axis_of("select_scatter", dim, input.ndim)
     part = input.detach().select(dim, index)
@@ -161,6 +168,7 @@ def slice_scatter(
     key = (_ALL,) * axis + (slice(start, end, step),)
     if type(input) not in PLAIN or type(src) not in PLAIN:
         result = _copy_for(src, input)
+        _check_part(result[key], src)
         result[key] = src
         return result
     return _scattered(_slice_scatter, input, src, {"key": key}, input.detach()[key])
@@ -179,6 +187,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
         axes = (offset, dim1, dim2)
         part = input.detach().diagonal(*axes)
         return _scattered(_diagonal_scatter, input, src, {"axes": axes}, part)
+    _check_part(input.diagonal(offset, dim1, dim2), src)
     mask = diag_embed(wrap(np.ones(src.shape, np.bool_)), offset, dim1, dim2)
     placed = diag_embed(src, offset, dim1, dim2)
     rows, columns = input.shape[dim1], input.shape[dim2]
@@ -226,6 +235,22 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
         return strided_view(strided.unfold, input, windows, region)
     moved = ops.sliding_windows(input.movedim(axis, -1), (size,), (step,), (1,))
     return as_view(moved.movedim(-2, axis), input)
+
+
+def sliding_windows(
+    x: object, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> Any:
+    """A copy of every window over the last axes: (..., n) -> (..., windows, window), for one axis.
+
+    `unfold` gives a view.
+
+    Example:
+        >>> dynamic.sliding_windows(dynamic.tensor([1.0, 2.0, 3.0]), (2,), (1,), (1,))
+        tensor([[1., 2.],
+                [2., 3.]])
+    """
+    found = ops.sliding_windows(x, sizes, strides, dilations)
+    return found.clone() if isinstance(found, Tensor) else found
 
 
 def _windows(x: Any, axis: int, size: int, step: int) -> Any:

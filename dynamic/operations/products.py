@@ -33,9 +33,16 @@ Labels = list[str]
 def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
     if alpha != 1:
         product = product * alpha
-    if beta == 0:
-        return product + ops.where(np.array(False), input, 0)  # nan in the input is ignored
-    return (input if beta == 1 else input * beta) + product
+    if beta == 0:  # nan in the input is ignored
+        total = product + ops.where(np.array(False), input, 0)
+    else:
+        total = (input if beta == 1 else input * beta) + product
+    if total.ndim != product.ndim or tuple(total.shape) != tuple(product.shape):
+        raise AutogradError(
+            f"the expanded size of the input, {list(input.shape)}, must match that of the product, "
+            f"{list(product.shape)}"
+        )
+    return total
 
 
 def _require_rank(function: str, name: str, operand: Any, rank: int) -> None:
@@ -102,6 +109,8 @@ def addmm(input: object, mat1: object, mat2: object, *, beta: float = 1, alpha: 
         tensor([[13., 13.]])
     """
     require_dtype("self and mat2 must have the same dtype, but got {1} and {0}", mat2, input)
+    _require_rank("addmm", "mat1", mat1, 2)
+    _require_rank("addmm", "mat2", mat2, 2)
     return _plus(input, ops.matmul(mat1, mat2), beta, alpha)
 
 
@@ -114,6 +123,8 @@ def addmv(input: object, mat: object, vec: object, *, beta: float = 1, alpha: fl
         >>> dynamic.addmv(dynamic.ones(1), dynamic.ones(1, 3), dynamic.ones(3))
         tensor([4.])
     """
+    _require_rank("addmv", "mat", mat, 2)
+    _require_rank("addmv", "vec", vec, 1)
     return _plus(input, ops.matmul(mat, vec), beta, alpha)
 
 
@@ -128,6 +139,8 @@ def addr(input: object, vec1: object, vec2: object, *, beta: float = 1, alpha: f
         tensor([[3., 4.],
                 [6., 8.]])
     """
+    _require_rank("addr", "vec1", vec1, 1)
+    _require_rank("addr", "vec2", vec2, 1)
     return _plus(input, ops.outer(vec1, vec2), beta, alpha)
 
 
@@ -142,6 +155,8 @@ def baddbmm(
         >>> dynamic.baddbmm(dynamic.ones(1), dynamic.ones(2, 1, 3), dynamic.ones(2, 3, 1)).shape
         torch.Size([2, 1, 1])
     """
+    _require_rank("baddbmm", "batch1", batch1, 3)
+    _require_rank("baddbmm", "batch2", batch2, 3)
     return _plus(input, ops.matmul(batch1, batch2), beta, alpha)
 
 
@@ -156,6 +171,8 @@ def addbmm(
         >>> dynamic.addbmm(dynamic.zeros(1, 1), dynamic.ones(2, 1, 3), dynamic.ones(2, 3, 1))
         tensor([[6.]])
     """
+    _require_rank("addbmm", "batch1", batch1, 3)
+    _require_rank("addbmm", "batch2", batch2, 3)
     return _plus(input, ops.sum(ops.matmul(batch1, batch2), 0), beta, alpha)
 
 

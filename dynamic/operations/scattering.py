@@ -26,6 +26,7 @@ from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.recorders import Recorder
 from staticgraph.dynamic.tensors.short_ways import small_arrays
+from staticgraph.dynamic.tensors.slice_sizes import check_added, check_copied
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import sizing_values, values_of
 from staticgraph.dynamic.tensors.views import computed
@@ -233,6 +234,11 @@ def _slices(op: Any, input: object, axis: int, index: Any, source: object) -> An
         raise OutOfRangeError(f"index out of range in self: {op.name}: {text}") from None
 
 
+def _keep(result: Any, source: Any) -> Any:
+    """The result, whose node keeps the source, as PyTorch's does, if that has a gradient."""
+    return keep(result, source) if source.requires_grad else result
+
+
 @along
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 1) -> Any:
     """The input with the slices of `source` added at `index` along one axis.
@@ -244,19 +250,13 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 
         tensor([0., 5.])
     """
     axis = axis_of("index_add", dim, input.ndim)
-    if index.ndim > 1:
-        raise OutOfRangeError("index_add_(): Index is supposed to be a vector")
-    if index.shape[0] != source.shape[axis]:
-        raise AutogradError(
-            f"index_add_(): Number of indices ({index.shape[0]}) should be equal to "
-            f"source.size(dim): ({source.shape[axis]}), for dim: {dim}"
-        )
+    check_added(input, axis, index, source)
     require_index("index_add_(): Expected dtype int32/int64 for index but got: {0}", index)
     require_dtype(
         "index_add_(): self ({0}) and source ({1}) must have the same scalar type", input, source
     )
     scaled = source if alpha == 1 else source * alpha
-    return keep(_slices(ops.index_add, input, axis, index, scaled), source)
+    return _keep(_slices(ops.index_add, input, axis, index, scaled), source)
 
 
 @along
@@ -292,7 +292,8 @@ def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
         "index_copy_(): self and source expected to have the same dtype, but got (self) {0} and "
         "(source) {1}", input, source,
     )  # fmt: skip
-    return keep(_slices(eager_writes.index_copy, input, axis, index, source), source)
+    check_copied(input, axis, index, source)
+    return _keep(_slices(eager_writes.index_copy, input, axis, index, source), source)
 
 
 @called("MaskedSelect", "input", "mask")

@@ -18,6 +18,7 @@ from staticgraph.dynamic.tape.tape import new_node
 from staticgraph.dynamic.tensors.dims import axes_of, axis_of, exchanged
 from staticgraph.dynamic.tensors.inplace import check_writable, touch
 from staticgraph.dynamic.tensors.strided import Region, as_strided, layout, strided
+from staticgraph.dynamic.tensors.views import give_node
 
 __all__ = [
     "as_strided_", "fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_",
@@ -42,7 +43,7 @@ def _become(tensor: Any, op: Op, described: Callable[[], Attrs]) -> Any:
         edge = tensor._node
         if edge is not None and tensor._maker is not None:  # not one made without grad mode
             plan = recipe(op, (True,))
-            tensor._node = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
+            give_node(tensor, new_node(plan, (edge,), (edge, None), (), (), attrs, array))
         tensor._array = array
     touch(tensor)
     if tensor._note is not None:  # the node is that of the tensor as it is now

@@ -144,6 +144,8 @@ def _shifted(name: str, function: Any) -> Any:
     op = getattr(ops, function.__name__)
 
     def shift(input: Any, other: Any) -> Any:
+        if isinstance(input, int) and isinstance(other, int):
+            raise ArgumentError(f"{name}: one of both must be a tensor: {input}, {other}")
         if mode.capture is not None:
             return op(mode.capture.lifted(input), mode.capture.lifted(other))
         a, b = (values_of(one) if hasattr(one, "_array") else one for one in (input, other))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class AccumulateGrad(GraphNode):
         super().__init__(array.shape, array.dtype)
         self.edges = ()
         self.hooks = None
-        self.leaf = weakref.ref(tensor)
+        self.leaf: Callable[[], Any] = weakref.ref(tensor)
         self.grad: Any = None
         self.serial = next_number()
 
@@ -101,16 +102,26 @@ class AccumulateGrad(GraphNode):
                 self.grad = self._kept(g, own)
         elif create_graph:
             self.grad = (g._constant(before) if isinstance(before, np.ndarray) else before) + g
-        elif isinstance(before, np.ndarray):
-            if g.size < LARGE:
-                np.add(before, g, before)
-            else:
-                add_into(before, g)
-        elif before._array.flags.writeable:
-            add_into(before._array, g)
-            before._counter[0] += 1
-        else:  # such as what `expand` made: the op says what is wrong
-            before.add_(before._constant(g))
+        else:
+            array = before if isinstance(before, np.ndarray) else before._array
+            if array is not before and not array.flags.writeable:
+                # such as what `expand` made: the op says what is wrong
+                before.add_(before._constant(g))
+                return
+            try:
+                if g.size < LARGE:
+                    np.add(array, g, array)
+                else:
+                    add_into(array, g)
+            except ValueError:
+                if array.shape == g.shape:
+                    raise
+                raise AutogradError(
+                    f"AccumulateGrad: a gradient of shape {g.shape} does not add to that of shape "
+                    f"{array.shape}, which the leaf had got before its own shape was changed"
+                ) from None
+            if array is not before:
+                before._counter[0] += 1
 
     def _kept(self, g: Any, own: bool) -> Any:
         """A first gradient in memory of its own, laid out as the leaf's, else row after row.

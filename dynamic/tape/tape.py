@@ -49,6 +49,7 @@ from staticgraph.dynamic.tape.observers import announce, observers
 from staticgraph.dynamic.tape.recipes import Recipe, recipe
 from staticgraph.dynamic.tape.saved_tensors import Packed, packed, saved_tensor
 from staticgraph.dynamic.tape.saved_values import saved_names, saved_value
+from staticgraph.dynamic.tape.unheard import heard
 
 Kept = tuple[Any, int, tuple[int, ...], Any, Any]
 """Of a tensor its version counter, what that was, shape, dtype, and the node that made it."""
@@ -183,6 +184,14 @@ class Node(GraphNode):
 
         RuntimeError where an operand was, or where PyTorch keeps the output too.
         """
+        slim = heard(self.recipe, self.edges, (*saved[:-1], self))
+        if slim is not None:
+            self.recipe, self.edges = slim
+            kept = (*self.recipe.keeps, self.recipe.keeps_output)
+            self.guards = tuple([one if k else None for one, k in zip(self.guards, kept)])  # noqa: B905 - as long
+            pairs = zip(self.guards, self.versions, strict=True)
+            stale = any(one is not None and one[0] != version for one, version in pairs)
+            return self._renewed(saved) if stale else saved
         op, last = self.recipe.op, len(self.guards) - 1
         if op not in RENEWED or any(
             counter is not None and counter[0] != version
@@ -450,7 +459,13 @@ def record_pair(
             None if made is None else array,
         )
         guards = (c, d, made)
-        versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
+        try:
+            versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
+        except AutogradError:
+            slim = heard(plan, edges, (x, y, array))
+            if slim is None:
+                raise
+            return record_pair(*slim, x, y, left, right, result, attrs)
     return new_node(plan, edges, saved, guards, versions, attrs, array)
 
 
@@ -474,5 +489,11 @@ def _record_many(
     array = result._array
     saved.append(array if plan.keeps_output else None)
     guards.append(result._counter if plan.keeps_output else None)
-    versions = tuple([0 if guard is None else guard[0] for guard in guards])
+    try:
+        versions = tuple([0 if guard is None else guard[0] for guard in guards])
+    except AutogradError:
+        slim = heard(plan, edges, [*(one._array for one in operands), array])
+        if slim is None:
+            raise
+        return _record_many(*slim, attrs, operands, result)
     return new_node(plan, edges, tuple(saved), tuple(guards), versions, attrs, array)

@@ -375,7 +375,7 @@ class Autograd(Operand):
             return
         if not isinstance(value, Autograd):
             raise ArgumentError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if self._node is not None and not is_inexact(value._array.dtype):
+        if not is_inexact(value._array.dtype) and self.requires_grad:
             raise AutogradError(
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"

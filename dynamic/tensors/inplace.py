@@ -13,7 +13,7 @@ from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.op_arguments import refuse_more
 from staticgraph.compiler.ops.elementwise.complex_numbers import warn_of_lost_part
-from staticgraph.compiler.reference.copies import copy_into
+from staticgraph.compiler.reference.copies import apart, copy_into
 from staticgraph.dynamic.core import eager_ops, eager_writes
 from staticgraph.dynamic.core.dtypes import DTYPES, MASKS, element, known_array
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError, SizeError
@@ -101,6 +101,14 @@ def traced_form(tensor: Any) -> Any:
     return tensor
 
 
+def checked(tensor: Any, others: Sequence[object] = (), overlapping: bool = False) -> Any:
+    """What stands for a tensor; RuntimeError unless it may be overwritten: see `check_writable`."""
+    found = traced_form(tensor)
+    if found._overwritten is None:
+        check_writable(found, others, overlapping)
+    return found
+
+
 def overwrite(
     tensor: Any,
     op: Op,
@@ -183,7 +191,8 @@ def replace(
         warn_of_lost_part()
         values = np.real(values)
     try:
-        np.copyto(writable(tensor._array), values, casting="unsafe")
+        out = writable(tensor._array)
+        np.copyto(out, apart(values, out), casting="unsafe")
     except ValueError:
         raise SizeError(
             f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast "

@@ -33,17 +33,17 @@ from staticgraph.dynamic.tensors.indexing import is_whole, keep_key
 from staticgraph.dynamic.tensors.inplace import (
     assign,
     check_result,
-    check_writable,
+    checked,
     fill,
     overwrite,
     refuse_axes,
     replace,
     touch,
-    traced_form,
 )
 from staticgraph.dynamic.tensors.random_numbers import source_of
 from staticgraph.dynamic.tensors.scaled import as_weight, scaled_operand
 from staticgraph.dynamic.tensors.shapes import common_shape
+from staticgraph.dynamic.tensors.slice_sizes import check_copied
 from staticgraph.dynamic.tensors.strided import address, may_overlap
 
 
@@ -205,7 +205,7 @@ class InPlace(Operand):
         assign(*self._slices(dim, index, overlapping=True), value)
         return self
 
-    def index_copy_(self, dim: int, index: object, source: object) -> Any:
+    def index_copy_(self, dim: int, index: Any, source: object) -> Any:
         """Set the slices at `index` along one axis to those of `source`."""
         require_dtype(
             "index_copy_(): self and source expected to have the same dtype, but got (self) {0} "
@@ -213,7 +213,8 @@ class InPlace(Operand):
         )  # fmt: skip
         text = "index_copy_(): Expected a long tensor for index, but got {0}"
         require_index(text, index, True, kind=OutOfRangeError)
-        assign(*self._slices(dim, index), source)
+        check_copied(self, axis_of("index", dim, self._array.ndim), index, source)
+        assign(*self._slices(dim, index if index.ndim else index.reshape(1)), source)
         return self
 
     def index_put_(
@@ -277,9 +278,7 @@ class InPlace(Operand):
 
         RuntimeError if the tensor must not be overwritten: see `check_writable`.
         """
-        self = traced_form(self)  # noqa: PLW0642 - what stands for it
-        if self._overwritten is None:
-            check_writable(self, overlapping=overlapping)
+        self = checked(self, (), overlapping)  # noqa: PLW0642 - what stands for it
         key = (slice(None),) * axis_of("index", dim, self._array.ndim) + (index,)
         return (self if self._array.ndim else ops.reshape(self, (1,))), key
 
@@ -289,17 +288,15 @@ class InPlace(Operand):
 
     def addcmul_(self, tensor1: object, tensor2: object, *, value: object = 1) -> Any:
         """Add value * tensor1 * tensor2."""
-        return self.add_(ops.multiply(tensor1, tensor2), alpha=value)
+        return checked(self, (tensor1, tensor2)).add_(ops.multiply(tensor1, tensor2), alpha=value)
 
     def addcdiv_(self, tensor1: object, tensor2: object, *, value: object = 1) -> Any:
         """Add value * tensor1 / tensor2."""
-        return self.add_(ops.divide(tensor1, tensor2), alpha=value)
+        return checked(self, (tensor1, tensor2)).add_(ops.divide(tensor1, tensor2), alpha=value)
 
     def lerp_(self, end: Any, weight: object) -> Any:
         """Go a part of the way, `weight`, to `end`; RuntimeError if these have another dtype."""
-        self = traced_form(self)  # noqa: PLW0642 - what stands for it
-        if self._overwritten is None:
-            check_writable(self, (end, weight))
+        self = checked(self, (end, weight))  # noqa: PLW0642 - what stands for it
         require_dtype("expected dtype {2} for `end` but got dtype {3}", self, end)
         weight = as_weight(self, weight)
         require_dtype("expected dtype {2} for `weight` but got dtype {3}", self, weight)

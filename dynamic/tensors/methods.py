@@ -309,7 +309,16 @@ class Methods(_Made, Division, Indexing, Conversions):
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         axis = axis_of("narrow", dim, self._array.ndim)
         size = self._array.shape[axis]
-        if start + length - size > 0:
+        if type(length) is int and length < 0:  # a size that is computed may be unknown
+            raise AutogradError(f"narrow(): length must be non-negative, not {length}.")
+        if start < 0 <= start + size:
+            start += size
+        if start < 0 or start + length - size > 0:  # one question of the size, which may be unknown
+            if start < 0 or start > size:
+                raise OutOfRangeError(
+                    f"start out of range (expected to be in range of [{-size}, {size}], but got "
+                    f"{start})"
+                )
             raise AutogradError(
                 f"start ({start}) + length ({length}) exceeds dimension size ({size})."
             )

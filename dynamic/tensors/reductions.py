@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import ShapeError
@@ -88,6 +90,8 @@ def extremum(op: Op, position: Op, at: Op, pairwise: Op, result: Any) -> Any:
         if dim is None:
             raise ArgumentError(f"{op.name}(): keepdim={keepdim!r} without a dim")
         axes = axes_of(op.name, dim, self.ndim)
+        if not self.ndim and not (paused and mode.capture is not None):
+            return result(self.clone(), self._constant(np.zeros((), np.int64)))
         if len(axes) != 1 or (paused and mode.capture is not None):
             return result(over(op, self, dim, keepdim), over(position, self, dim, keepdim))
         places = over(position, self, dim, keepdim)

@@ -33,6 +33,7 @@ from staticgraph.dynamic.tape.nodes import (
 from staticgraph.dynamic.tape.observers import announce
 from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tape.tape import Node, new_node
+from staticgraph.dynamic.tape.unheard import unheard_node
 from staticgraph.dynamic.tensors.strided import Region, as_strided, joined, parts_of, spread
 
 OVERLAPPING = (
@@ -362,18 +363,18 @@ def rebase(tensor: Any, node: object, is_operand: bool = False) -> None:
     """
     view = tensor._view
     if view is None:
-        _replace(tensor, node)
+        give_node(tensor, node)
     elif node is not None or view.base._node is not None:
         inlined = is_operand and isinstance(node, Node)
         slices = CopySlices(tensor, node, inlined)
         announce(slices)
-        _replace(view.base, slices)
+        give_node(view.base, slices)
         old = tensor._maker
         if old is not None and old.hooks is not None and old.hooks.cell is not None:
             node_of_view(tensor)  # the gradient to be retained is that of the new values
 
 
-def _replace(tensor: Any, node: object) -> None:
+def give_node(tensor: Any, node: object) -> None:
     """Give a tensor another node; a gradient that is to be retained is that of the new one."""
     old = tensor._maker
     if node is not None and old is not None and old.hooks is not None:
@@ -394,7 +395,7 @@ def node_of_view(tensor: Any) -> Any:
         return maker
     if version == tensor._cell[0]:
         # a view that was not recorded counts as a leaf, whose gradient nobody gets
-        return AccumulateGrad(tensor, tensor._array) if maker is None else maker
+        return unheard_node(tensor) if maker is None else maker
     if origin is not None:
         error = AutogradError(refusal(tensor, "its base or another view of its base has been"))
         if mode.enabled:
@@ -404,6 +405,6 @@ def node_of_view(tensor: Any) -> Any:
     attrs = {"region": Region(array, base._array)}
     plan = recipe(as_strided, (edge is not None,))  # without an edge nobody gets its gradient
     node = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
-    _replace(tensor, node)
+    give_node(tensor, node)
     tensor._note = (base, origin, tensor._cell[0])
     return node

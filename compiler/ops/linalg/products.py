@@ -101,7 +101,7 @@ def _matmul_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) 
         ]
     rules = _matmul_by_a, _matmul_by_b
     if len(b.shape) == 2 and len(a.shape) > 2 and 1 in positions:
-        rows, columns = (x.reshape(-1, x.shape[-1]) for x in (a, g))
+        rows, columns = (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) for x in (a, g))
         by_b = _laid_out_as(b, rows.T, columns)
         return [by_b if position else rules[0](g, o, a, b) for position in positions]
     return [rules[position](g, o, a, b) for position in positions]

@@ -94,9 +94,11 @@ def _sum_vjp(g: Any, o: object, a: Any, *, axes: tuple[int, ...], keepdims: bool
     return broadcast_to.bound((_restore(g, a, axes, keepdims),), {"shape": a.shape})
 
 
-def _prod_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _prod_vjp(g: object, o: object, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     # the product of the others: with one zero only that zero's slope is not 0, with two or more
     # none is; `lone`, the sum of the zeros, is 0 but carries their slopes to the second order
+    if not a.ndim:
+        return g
     g = _restore(g, a, axes, keepdims)
     zero = equal(a, 0)
     zeros = sum(zero, axis=axes, keepdims=True)

@@ -13,7 +13,7 @@ from staticgraph.compiler.layers.distances import products
 from staticgraph.compiler.llvm.small_products_words import LAYER
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, F32
-from staticgraph.dynamic.core.errors import MixedError, SizeError
+from staticgraph.dynamic.core.errors import AutogradError, MixedError, SizeError
 from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.fast_paths.pairs import forward, plans_of
@@ -60,6 +60,14 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
             raise _mixed(input, weight)  # which a product by itself casts
     elif _is_cast(input, weight):
         raise _mixed(input, weight)
+    if not input.ndim or not weight.ndim:
+        raise AutogradError(
+            f"linear: input and weight have axes, not {input.ndim} and {weight.ndim} of them"
+        )
+    if weight.ndim > 2:
+        raise AutogradError(
+            f"linear: the weight must be a matrix or a vector, not of shape {list(weight.shape)}"
+        )
     if type(weight) in PLAIN and weight._array.ndim == 2:
         matrix = weight.t()
     else:

@@ -108,6 +108,11 @@ def _mixed_layer_norm(input: Any, *others: Any) -> Any:
 
 def _check_last(input: Any, normalized_shape: Any, before: str) -> None:
     wanted = list(normalized_shape)
+    if not wanted:
+        raise SizeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but got normalized_shape = []"
+        )
     if differ(input.shape[max(0, input.ndim - len(wanted)) :], wanted):
         expected = before + ", ".join(map(str, wanted))
         raise SizeError(

@@ -8,15 +8,51 @@ from typing import Any
 import numpy as np
 
 from staticgraph.fuzz.campaign import Program
-from staticgraph.fuzz.eager.numpy_ops import COMPUTED
+from staticgraph.fuzz.eager.numpy_ops import SHAPES_IN_PLACE
 from staticgraph.fuzz.eager.program import Step, names, reads
+from staticgraph.fuzz.eager.unpromised import (
+    PASSES,
+    made_in_inference,
+    shaped_in_place,
+    state_of,
+    without_history,
+)
 
 Answer = dict[str, Any]
 
-PASSES = ("backward", "autograd.backward", "grad", "autograd.grad")
-"""What runs a reverse pass."""
-ROW_MAJOR = ("contiguous", "reshape", "ravel", "flatten")
-"""What gives a tensor in row-major order, and copies one that is in another."""
+
+def ends(program: Program, found: Answer, copies: set[str]) -> tuple[int | None, ...]:
+    """The steps from which on nothing is compared, each for a reason that its function tells."""
+    return (
+        replaced_after_saved(program, found),
+        written_twice(program),
+        written_if_copied(program, copies),
+        shaped_nothing(program),
+        tracked_again(program),
+        detached_base(program),
+    )
+
+
+def stops(
+    program: Program, step: Step, ours: object, theirs: object, expected: Answer, strided: set[str]
+) -> bool:
+    """Whether a step is the first that differs, for a reason that one of these tells."""
+    return (
+        refused_as_leaf(step, theirs, expected)
+        or written_in_part(step, theirs)
+        or left_as_leaf(step, ours, theirs, expected)
+        or taken_as_leaf(step, ours, theirs, expected)
+        or refused_twice(ours, theirs)
+        or refused_reshaped(step, ours, theirs, shaped_in_place(program))
+        or order_of_strided(step, ours, theirs, strided)
+        or refused_hook(step, ours, theirs)
+        or seen_elsewhere(ours)
+        or run_for_nothing(program, step, ours, theirs)
+        or computed_again(ours, theirs)
+        or saved_promoted(program, theirs)
+        or axis_of_nothing(step, ours, theirs)
+        or (said_without_history(theirs) and bool(without_history(program, expected)))
+    )
 
 
 def refused_as_leaf(step: Step, theirs: object, expected: Answer) -> bool:
@@ -27,7 +63,7 @@ def refused_as_leaf(step: Step, theirs: object, expected: Answer) -> bool:
     """
     if not isinstance(theirs, dict) or not theirs.get("text", "").startswith("a leaf Variable"):
         return False
-    target = _state(expected, step["args"][0][1:])
+    target = state_of(expected, step["args"][0][1:])
     return target.get("_is_view") is True and target.get("is_leaf") is False
 
 
@@ -38,7 +74,7 @@ def left_as_leaf(step: Step, ours: object, theirs: object, expected: Answer) -> 
     """
     if step.get("of") != "requires_grad_" or not isinstance(ours, dict) or theirs is not None:
         return False
-    target = _state(expected, step["args"][0][1:])
+    target = state_of(expected, step["args"][0][1:])
     stale = target.get("_is_view", True) is True and target.get("is_leaf", False) is False
     return stale and ours.get("text", "").startswith("you can only change requires_grad flags")
 
@@ -47,29 +83,20 @@ def refused_twice(ours: object, theirs: object) -> bool:
     """Whether a view that was saved was changed in two ways that forbid a reverse pass.
 
     Its version is another, which `dynamic` says; and its base was overwritten, though it was made
-    without gradients or among several views: PyTorch looks at that first.
+    without gradients or among several views: PyTorch looks at that first. So it does where such a
+    view is written to an inference tensor.
     """
     if not isinstance(ours, dict) or not isinstance(theirs, dict):
         return False
     text = theirs.get("text", "")
+    if text.startswith(("Inference tensors cannot be saved", "a leaf Variable that requires grad")):
+        return True  # after what is wrong with the operands, here
     viewed = text.startswith("A view was created in") or re.match(
         r"Output \d+ of \w+ is a view", text
     )
-    return bool(viewed) and ours.get("text", "").startswith("one of the variables needed")
-
-
-def given_data(program: Program) -> set[str]:
-    """The names that the program gave other `data`, and with them what is made of those.
-
-    To PyTorch an inference tensor with the data of another is none; to `dynamic` it stays one.
-    """
-    found: set[str] = set()
-    for step in program["steps"]:
-        if step["do"] == "assign" and step["of"] == "data":
-            found.add(step["args"][0][1:])
-        elif reads(step.get("args", [])) & found:
-            found.update(names(step))
-    return found
+    return bool(viewed) and ours.get("text", "").startswith(
+        ("one of the variables needed", "Inplace update to inference tensor")
+    )
 
 
 def written_in_part(step: Step, theirs: object) -> bool:
@@ -86,58 +113,21 @@ def written_in_part(step: Step, theirs: object) -> bool:
     return several and "is out of bounds for dimension" in theirs.get("text", "")
 
 
-def written_inside(program: Program, expected: Answer) -> set[str]:
-    """The names whose memory PyTorch counts as overwritten once by the op that makes it.
-
-    `matmul` of a vector and a matrix ends in `squeeze_`; and an op on an inference tensor does not
-    go through the layer that keeps what it overwrites inside from being counted.
-    """
-    found: set[str] = set()
-    for step in program["steps"]:
-        read = reads(step.get("args", []))
-        inside = step.get("of") == "matmul" or any(
-            _state(expected, one).get("is_inference") is True for one in read
-        )
-        in_place = str(step.get("of", "")).endswith("_")
-        for name in names(step):
-            shared = (in_place or _shares(step, name, expected)) and read & found
-            if shared or (inside and not in_place):
-                found.add(name)
-    return found
+def written_if_copied(program: Program, copies: set[str]) -> int | None:
+    """The first step that overwrites what one library may have copied, and the other not."""
+    for number, step in enumerate(program["steps"]):
+        of = str(step.get("of", ""))
+        writes = of.endswith("_") or step["do"] in ("set", "augment")
+        if writes and step["args"][0][1:] in copies:
+            return number
+    return None
 
 
-def computed_from_strided(program: Program, found: Answer, expected: Answer) -> set[str]:
-    """The names of what was computed from tensors that are not in row-major order.
-
-    In which order the result is, is up to NumPy here, and to PyTorch's iterators there. Of a
-    tensor that is deleted later, the order is not known.
-    """
-    made: set[str] = set()
-    for step in program["steps"]:
-        read = reads(step.get("args", []))
-        strided = read & made or any(
-            _state(answer, one).get("is_contiguous", False) is False
-            for one in read
-            for answer in (found, expected)
-        )
-        for name in names(step):
-            view = _state(expected, name).get("_is_view")
-            if read & made if view else strided:
-                made.add(name)
-    return made
-
-
-def copied_if_strided(program: Program, strided: set[str]) -> set[str]:
-    """The names of what is its operand, or on its memory, unless that is in another order.
-
-    `strided`: the names of what may be in another order in one library only.
-    """
-    return {
-        name
-        for step in program["steps"]
-        if step.get("of") in ROW_MAJOR and reads(step.get("args", [])) & strided
-        for name in names(step)
-    }
+def order_of_strided(step: Step, ours: object, theirs: object, strided: set[str]) -> bool:
+    """Whether a view depends on the order of what was computed from what is in another order."""
+    said = [one.get("text", "") for one in (ours, theirs) if isinstance(one, dict)]
+    read = reads(step.get("args", []))
+    return bool(read & strided) and any(one.startswith("view size is not") for one in said)
 
 
 def replaced_after_saved(program: Program, found: Answer) -> int | None:
@@ -192,57 +182,169 @@ def _may_repeat(index: object) -> bool:
     return len(set(places.tolist())) < len(places) or len(signs) > 1
 
 
-def held_as_gradient(program: Program, expected: Answer) -> set[str]:
-    """The names whose memory the program has made the gradient of a leaf.
+def refused_reshaped(step: Step, ours: object, theirs: Any, shaped: set[str]) -> bool:
+    """Whether PyTorch takes a view for overwritten that got another shape without recording."""
+    text = theirs.get("text", "") if isinstance(theirs, dict) else ""
+    viewed = text.startswith(("Output ", "A view was created in"))
+    return viewed and not isinstance(ours, dict) and bool(reads(step.get("args", [])) & shaped)
 
-    One pass may add to it several times here, where PyTorch first adds up what it adds.
+
+def shaped_nothing(program: Program) -> int | None:
+    """The first reverse pass after a leaf without elements got another shape under its graph.
+
+    A gradient of the old shape goes to it there, and one of the new here.
+    """
+    leaves = {
+        step["name"]
+        for step in program["steps"]
+        if step["do"] == "leaf" and 0 in step["shape"] and step["requires_grad"]
+    }
+    shaped = False
+    for number, step in enumerate(program["steps"]):
+        of = str(step.get("of", ""))
+        if of.endswith("_") and of[:-1] in SHAPES_IN_PLACE and reads(step["args"]) & leaves:
+            shaped = True
+        elif shaped and of in PASSES:
+            return number
+    return None
+
+
+def taken_as_leaf(step: Step, ours: object, theirs: Any, expected: Answer) -> bool:
+    """Whether `requires_grad` is set on a view that has not noticed that it was overwritten.
+
+    Nothing happens: it is no leaf as soon as it is read. PyTorch tells of it if the view was
+    written to itself.
+    """
+    if step.get("of") not in ("requires_grad", "requires_grad_") or ours is not None:
+        return False
+    if not isinstance(theirs, dict) or not theirs.get("text", "").startswith("you can only change"):
+        return False
+    return state_of(expected, step["args"][0][1:]).get("_is_view", True) is True
+
+
+def refused_hook(step: Step, ours: object, theirs: object) -> bool:
+    """Whether a view that must not be used any more is refused when a hook is put on it.
+
+    PyTorch refuses it when it is used next.
+    """
+    text = ours.get("text", "") if isinstance(ours, dict) else ""
+    viewed = text.startswith(("Output ", "A view was created in"))
+    return step["do"] == "hook" and theirs is None and viewed
+
+
+def seen_elsewhere(ours: object) -> bool:
+    """Whether `dynamic` refuses a view of what has other data now, where PyTorch mixes both."""
+    return isinstance(ours, dict) and ours.get("text", "").startswith("a view is outside of the")
+
+
+def run_for_nothing(program: Program, step: Step, ours: object, theirs: object) -> bool:
+    """Whether PyTorch refuses a pass over a node of which nobody gets what it finds.
+
+    It runs those of intermediate tensors among `inputs`, of which here several may be one, and
+    those of views that were made without recording.
+    """
+    if isinstance(ours, dict) or not isinstance(theirs, dict):
+        return False
+    unrecorded = any(
+        one.get("modes", ("enable_grad",))[-1] != "enable_grad" for one in program["steps"]
+    )
+    overwritten = theirs.get("text", "").startswith("one of the variables needed")
+    return overwritten and (unrecorded or bool(step.get("options", {}).get("inputs")))
+
+
+def computed_again(ours: object, theirs: object) -> bool:
+    """Whether an output was overwritten that is computed again here, and refused by PyTorch."""
+    text = theirs.get("text", "") if isinstance(theirs, dict) else ""
+    return not isinstance(ours, dict) and "which is output 0 of Cumprod" in text
+
+
+def saved_promoted(program: Program, theirs: object) -> bool:
+    """Whether PyTorch saves an operand, overwritten or of inference mode, that is cast before here.
+
+    What is saved here is what it was cast to.
+    """
+    text = theirs.get("text", "") if isinstance(theirs, dict) else ""
+    if not text.startswith(("one of the variables", "Inference tensors cannot be saved")):
+        return False
+    dtypes = {step["dtype"] for step in program["steps"] if step["do"] == "leaf"}
+    dtypes |= {
+        step["args"][1]["dtype"]
+        for step in program["steps"]
+        if step.get("of") == "to" and isinstance(step["args"][1], dict)
+    }
+    return len({one for one in dtypes if one.startswith("float")}) > 1
+
+
+def tracked_again(program: Program) -> int | None:
+    """The first step that overwrites or combines what `detach` and `data` make in that case.
+
+    That is, of inference tensors outside of that mode: they may be overwritten. PyTorch does not
+    record it, and does not let them be saved; `dynamic` does both.
     """
     found: set[str] = set()
-    for step in program["steps"]:
-        if step["do"] == "assign" and step["of"] == "grad" and isinstance(step["args"][1], str):
-            found.add(step["args"][1][1:])
-    for steps in (reversed(program["steps"]), program["steps"]):
-        for step in steps:
-            for name in names(step):
-                group = reads(step.get("args", [])) | {name}
-                if _shares(step, name, expected) and group & found:
-                    found |= group
-    return found
+    inferred = made_in_inference(program)
+    for number, step in enumerate(program["steps"]):
+        read, of = reads(step.get("args", [])), str(step.get("of", ""))
+        writes = of.endswith("_") or step["do"] in ("set", "augment", "assign")
+        if read & found and (writes or len(read) > 1):
+            return number
+        outside = "inference_mode" not in step.get("modes", ())
+        if (of in ("detach", "data") and outside and read & inferred) or read & found:
+            found.update(names(step))
+    return None
 
 
-def views_of_temporaries(program: Program, found: Answer, expected: Answer) -> set[str]:
-    """The names of what is computed, and which PyTorch has as a view of what nobody can reach."""
-    return {
-        name
-        for step in program["steps"]
-        if step["do"] == "method" and step["of"] in COMPUTED
-        for name in names(step)
-        if _state(expected, name).get("base") == "another"
-        and _state(found, name).get("_is_view") is False
-    }
+def detached_base(program: Program) -> int | None:
+    """The first reverse pass after `detach_` of a tensor on memory that others have overwritten.
+
+    A view that was overwritten looks for its history when it is read, and then its base has none:
+    open, see docs/campaigns.md.
+    """
+    views: dict[str, set[str]] = {}
+    written: set[str] = set()
+    detached = False
+    for number, step in enumerate(program["steps"]):
+        read, of = reads(step.get("args", [])), str(step.get("of", ""))
+        for name in names(step):
+            views[name] = read | {one for base in read for one in views.get(base, ())}
+        if of == "detach_":
+            related = read.union(*(views.get(one, set()) for one in read))
+            detached = detached or any(related & views.get(one, set()) for one in written)
+        elif of.endswith("_") or step["do"] in ("set", "augment"):
+            written.add(step["args"][0][1:])
+        elif detached and of in PASSES:
+            return number
+    return None
 
 
-def _shares(step: Step, name: str, expected: Answer) -> bool:
-    """Whether the name that a step binds is on the memory of what the step reads."""
-    return step.get("of") in ("detach", "data") or _state(expected, name).get("_is_view") is True
+def said_without_history(theirs: object) -> bool:
+    """Whether PyTorch says that nothing depends on what it was asked to differentiate."""
+    return isinstance(theirs, dict) and "does not require grad" in theirs.get("text", "")
 
 
-def place_of_nothing(step: Step, ours: object, theirs: Any, expected: Answer) -> bool:
+def axis_of_nothing(step: Step, ours: object, theirs: object) -> bool:
+    """Whether PyTorch does not look where nothing is: `roll` at the axis, an index at places."""
+    text = ours.get("text", "") if isinstance(ours, dict) else ""
+    rolled = step.get("of") == "roll" and text.startswith("Dimension out of range")
+    placed = step["do"] == "set" and "is out of bounds for dimension" in text
+    return theirs is None and (rolled or placed)
+
+
+def place_of_nothing(
+    step: Step, ours: object, theirs: Any, expected: Answer, strided: set[str]
+) -> bool:
     """Whether all that differs is where elements would be that the tensor has not.
 
     NumPy has no steps and no offset for an array without elements, and steps of its own for axes
-    of one.
+    of one. In which order an array is that was computed from one in another order is no promise.
+    Of a tensor that is deleted later, the shape is not known.
     """
     if step["do"] != "method" or step["of"] not in ("stride", "storage_offset"):
         return False
-    shape = _state(expected, step["args"][0][1:]).get("elements", {}).get("shape", [])
-    if 0 in shape:
+    state = state_of(expected, step["args"][0][1:])
+    shape = state.get("elements", {}).get("shape", [])
+    if not state or 0 in shape or (reads(step["args"]) & strided and isinstance(theirs, list)):
         return True
     if not isinstance(ours, list) or not len(ours) == len(theirs) == len(shape):
         return False
     return all(a == b or n == 1 for n, a, b in zip(shape, ours, theirs, strict=True))
-
-
-def _state(answer: Answer, name: str) -> Answer:
-    state: Answer = answer["values"].get(name, {})
-    return answer["values"][state["same"]] if "same" in state else state

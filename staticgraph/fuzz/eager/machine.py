@@ -108,7 +108,7 @@ class Machine:
             return None if scale is None else grad * scale
 
         def after(leaf: Any) -> None:
-            self.log.append([label, elements(leaf.grad)])
+            self.log.append([label, None if leaf.grad is None else elements(leaf.grad)])
             if scale is not None:
                 leaf.grad = None
 

@@ -171,6 +171,12 @@ def _reduced(function: Callable[..., object]) -> Callable[..., Any]:
     return reduce
 
 
+def _variance(x: Array, dim: int, correction: int) -> Array:
+    if not x.ndim:
+        x = x.reshape(1)
+    return np.asarray(np.var(x, axis=dim, ddof=correction))
+
+
 def _softmax(x: Array, dim: int) -> Array:
     e = np.exp(x - x.real.max(axis=dim, keepdims=True))
     return e / e.sum(axis=dim, keepdims=True)
@@ -190,6 +196,14 @@ UNARY: dict[str, Callable[..., Any]] = {
     "sign": lambda x: np.sign(x.real),
     "clamp": _clamp,
     "reciprocal": lambda x: 1 / _float(x),
+    "atan": lambda x: np.arctan(_float(x)),
+    "sinh": lambda x: np.sinh(_float(x)),
+    "expm1": lambda x: np.expm1(_float(x)),
+    "log1p": lambda x: np.log1p(_float(x)),
+    "sqrt": lambda x: np.sqrt(_float(x)),
+    "rsqrt": lambda x: 1 / np.sqrt(_float(x)),
+    "asinh": lambda x: np.arcsinh(_float(x)),
+    "trunc": lambda x: np.trunc(x),
 }
 """Methods of one tensor that have a form in place too."""
 
@@ -199,6 +213,9 @@ BINARY: dict[str, Callable[..., Any]] = {
     "sub": lambda x, y, alpha=1: x - (y if alpha == 1 else alpha * y),
     "div": lambda x, y: _float(x) / y,
     "pow": lambda x, y: x**y,
+    "atan2": lambda x, y: np.arctan2(_float(x), y),
+    "hypot": lambda x, y: np.hypot(x, y),
+    "addcdiv": lambda x, y, z, value=1: x + value * y / z,
     "lerp": lambda x, y, weight: x + weight * (y - x),
     "addcmul": lambda x, y, z, value=1: x + value * y * z,
     "masked_fill": lambda x, mask, value: np.where(mask, np.asarray(value, x.dtype), x),
@@ -209,6 +226,7 @@ BINARY: dict[str, Callable[..., Any]] = {
 
 ALONG: dict[str, Callable[..., Any]] = {
     "cumsum": lambda x, dim: np.cumsum(x, axis=dim) if x.ndim else x.copy(),
+    "cumprod": lambda x, dim: np.cumprod(x, axis=dim) if x.ndim else x.copy(),
     "tril": lambda x, diagonal=0: np.tril(x, diagonal),
     "triu": lambda x, diagonal=0: np.triu(x, diagonal),
 }
@@ -253,6 +271,15 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "mean": _reduced(np.mean),
     "prod": lambda x, dim=None: np.asarray(np.prod(x, axis=dim)),
     "amax": _reduced(np.max),
+    "amin": _reduced(np.min),
+    "var": lambda x, dim, correction=1: _variance(x, dim, correction),
+    "std": lambda x, dim, correction=1: np.sqrt(_variance(x, dim, correction)),
+    "norm": lambda x: np.sqrt(np.sum(x * x)),
+    "sort": lambda x, dim: (np.ascontiguousarray(np.sort(x, axis=dim)),) if x.ndim else (x.copy(),),
+    "max": lambda x, dim: (np.max(x, axis=dim),) if x.ndim else (x.copy(),),
+    "nan_to_num": lambda x: np.nan_to_num(x),
+    "bmm": np.matmul,
+    "addmm": lambda x, a, b, beta=1, alpha=1: beta * x + alpha * (a @ b),
     "logsumexp": lambda x, dim: np.logaddexp.reduce(x, axis=dim, initial=-np.inf),
     "softmax": _softmax,
     "flip": lambda x, dim: np.flip(x, dim).copy(),
@@ -265,12 +292,28 @@ OTHERS: dict[str, Callable[..., Any]] = {
 }
 """Methods that compute a new tensor, and have no form in place."""
 
+
+def _layer_norm(x: Array, count: int) -> Array:
+    axes = tuple(range(-count, 0))
+    centred = x - x.mean(axes, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axes, keepdims=True) + 1e-5)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cat": lambda xs, dim=0: np.concatenate(xs, axis=dim),
     "stack": lambda xs, dim=0: np.stack(xs, axis=dim),
     "where": lambda mask, x, y: np.where(mask, x, y),
     "maximum": np.maximum,
     "minimum": np.minimum,
+    "logaddexp": np.logaddexp,
+    "nn.functional.silu": lambda x: x * _sigmoid(x),
+    "nn.functional.leaky_relu": lambda x, slope: np.where(x > 0, x, slope * x),
+    "nn.functional.linear": lambda x, weight, bias=None: (
+        x @ weight.T if bias is None else x @ weight.T + bias
+    ),
+    "nn.functional.mse_loss": lambda x, y: np.mean((x - y) ** 2),
+    "nn.functional.layer_norm": lambda x, shape: _layer_norm(x, len(shape)),
+    "nn.functional.log_softmax": lambda x, dim: np.log(_softmax(x, dim)),
     "zeros_like": np.zeros_like,
 }
 """Functions that compute a new tensor."""

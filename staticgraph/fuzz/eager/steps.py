@@ -29,9 +29,11 @@ def _binary(g: Grower, name: str) -> Call:
     other = g.fitting(shape)
     if g.chance(0.12):
         other = f"${name}"
-    of = g.choose.choice(("mul", "mul", "mul", "add", "add", "sub", "div", "pow"))
+    of = g.choose.choice(("mul", "mul", "mul", "add", "add", "sub", "div", "pow", "atan2", "hypot"))
     if of == "pow":
         return ("pow", g.choose.choice((2, 3, 2.0, 1, 0)))
+    if of in ("atan2", "hypot") and not isinstance(other, str):
+        other = f"${name}"  # they take tensors only
     return (of, other)
 
 
@@ -39,7 +41,7 @@ def _ternary(g: Grower, name: str) -> Call:
     shape = g.array(name).shape
     one = [x for x in (g.fitting(shape), g.fitting(shape)) if isinstance(x, str)]
     if len(one) == 2 and g.chance(0.5):
-        return ("addcmul", *one)
+        return (g.choose.choice(("addcmul", "addcmul", "addcdiv")), *one)
     if one and g.chance(0.5):
         return ("lerp", one[0], 0.3)
     mask = {"tensor": [g.chance(0.5), "bool"]}
@@ -55,7 +57,7 @@ def _along(g: Grower, name: str) -> Call:
     shape = g.array(name).shape
     if len(shape) >= 2 and g.chance(0.4):
         return (g.choose.choice(("tril", "triu")), g.choose.choice((0, 1, -1)))
-    return ("cumsum", _axis(g, name))
+    return (g.choose.choice(("cumsum", "cumprod")), _axis(g, name))
 
 
 def _placed(g: Grower, name: str) -> Call:
@@ -82,12 +84,21 @@ def _full(shape: list[int], value: int) -> Any:
 
 def _reduced(g: Grower, name: str) -> Call | Step:
     shape = g.array(name).shape
-    of = g.choose.choice(("sum", "sum", "mean", "amax", "prod", "softmax", "logsumexp"))
+    of = g.choose.choice((
+        "sum", "sum", "mean", "amax", "amin", "prod", "softmax", "logsumexp", "var", "std", "norm",
+        "sort", "max",
+    ))  # fmt: skip
+    if of == "norm":
+        return (of,)
+    if of in ("var", "std"):
+        return method(name, of, _axis(g, name), correction=g.choose.choice((0, 1)))
+    if of in ("sort", "max"):
+        return {**method(name, of, _axis(g, name)), "item": 0}
     if of == "prod":
         return ("prod",) if g.chance(0.5) else ("prod", _axis(g, name))
     if of in ("softmax", "logsumexp"):
         return (of, _axis(g, name))
-    if g.chance(0.3) and of != "amax":
+    if g.chance(0.3) and of not in ("amax", "amin"):
         return (of,)
     dim: Any = _axis(g, name)
     if len(shape) > 1 and g.chance(0.2):
@@ -103,7 +114,7 @@ def _arranged(g: Grower, name: str) -> Call:
     return g.choose.choice((
         ("clone",), ("contiguous",), ("flip", dim), ("roll", 1, dim), ("index_select", dim, places),
         ("to", {"dtype": g.choose.choice(("float64", "float32"))}),
-        ("repeat", *[2] * max(1, len(shape))),
+        ("repeat", *[2] * max(1, len(shape))), ("nan_to_num",),
     ))  # fmt: skip
 
 
@@ -126,7 +137,18 @@ def _joined(g: Grower, name: str) -> Step:
     this = f"${name}"
     same = g.pick(lambda _, x: x.shape == shape and is_float(x.dtype))
     other = f"${same}"
-    kind = g.choose.choice(("cat", "stack", "where", "maximum", "minimum", "matmul"))
+    kind = g.choose.choice(
+        ("cat", "stack", "where", "maximum", "minimum", "matmul", "logaddexp", "layers", "addmm")
+    )
+    if kind == "layers":
+        return _layer(g, name, other)
+    if kind == "addmm":
+        left = g.pick(lambda _, x: x.ndim == 2 and x.dtype == g.array(name).dtype)
+        if left is None:
+            return _function("maximum", this, other)
+        inner = g.array(left).shape[1]
+        right = g.pick(lambda _, x: x.ndim == 2 and x.shape[0] == inner)
+        return method(name, "addmm", f"${left}", this if right is None else f"${right}")
     if kind == "matmul":
         ok = g.pick(lambda _, x: x.ndim > 0 and len(shape) > 0 and x.dtype == g.array(name).dtype
                     and shape[-1] == x.shape[max(-2, -x.ndim)])  # fmt: skip
@@ -136,6 +158,26 @@ def _joined(g: Grower, name: str) -> Step:
     if kind == "where":
         return _function("where", {"tensor": [g.chance(0.5), "bool"]}, this, other)
     return _function(kind, this, other)
+
+
+def _layer(g: Grower, name: str, other: str) -> Step:
+    """A function of `nn.functional`."""
+    shape, this = g.array(name).shape, f"${name}"
+    of = g.choose.choice(("silu", "leaky_relu", "linear", "mse_loss", "layer_norm", "log_softmax"))
+    args: list[Any] = [this]
+    if of == "leaky_relu":
+        args.append(0.1)
+    elif of == "linear":
+        wanted = shape[-1:]
+        weight = g.pick(lambda _, x: x.ndim == 2 and x.shape[1:] == wanted and is_float(x.dtype))
+        args.append(this if weight is None else f"${weight}")
+    elif of == "mse_loss":
+        args.append(other)
+    elif of == "layer_norm":
+        args.append(list(shape[-1:]))
+    elif of == "log_softmax":
+        args.append(_axis(g, name))
+    return _function("nn.functional." + of, *args)
 
 
 def viewed(g: Grower, name: str) -> Step:

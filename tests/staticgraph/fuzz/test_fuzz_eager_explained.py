@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from staticgraph.fuzz.eager import explained
+from staticgraph.fuzz.eager import explained, unpromised
 from staticgraph.fuzz.eager.compare import differences
 
 
@@ -102,7 +102,7 @@ def test_views_of_temporaries() -> None:
 def test_places_of_nothing() -> None:
     def known(of: str, shape: list[int], ours: Any, theirs: Any) -> bool:
         state = {"elements": {"shape": shape}}
-        return explained.place_of_nothing(method(of, "$x"), ours, theirs, answer(1, x=state))
+        return explained.place_of_nothing(method(of, "$x"), ours, theirs, answer(1, x=state), set())
 
     assert known("storage_offset", [2, 0], 0, 3)
     assert not known("storage_offset", [2, 1], 0, 3)
@@ -158,8 +158,8 @@ def test_an_index_of_several_places_is_refused_in_part() -> None:
 
 def test_copies_of_what_is_strided() -> None:
     program = {"steps": [method("ravel", "$a", name="x"), method("sin", "$a", name="y")]}
-    assert explained.copied_if_strided(program, {"a"}) == {"x"}
-    assert explained.copied_if_strided(program, {"b"}) == set()
+    assert unpromised.copied_if_strided(program, {"a"}, answer(2)) == {"a", "x"}
+    assert unpromised.copied_if_strided(program, {"b"}, answer(2)) == set()
 
 
 def test_a_view_that_is_left_as_a_leaf() -> None:
