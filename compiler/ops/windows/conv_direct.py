@@ -166,7 +166,7 @@ def by_weight(g: Any, x: Any, weight: Any, attrs: Attrs) -> Any:
     _, channels, height, width = weight.shape
     step, groups = attrs["stride"][1], attrs["groups"]
     phases, apart = [whole], attrs
-    if _has_phases(x, weight, attrs):
+    if _has_phases(x, weight, attrs) and isinstance(g.shape[3], int):
         apart = attrs | {"stride": (attrs["stride"][0], 1)}
         phases = [
             _column_phase(x, first, g.shape[3] + taps - 1, attrs)
