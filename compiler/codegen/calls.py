@@ -38,7 +38,6 @@ from staticgraph.compiler.core.types import TensorType, TupleType
 from staticgraph.compiler.ir import records
 from staticgraph.compiler.ir.records import Function
 from staticgraph.compiler.ir.text import definition
-from staticgraph.compiler.ops.elementwise.arithmetic import copy
 from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.schedule.chunks import Cut
 from staticgraph.compiler.schedule.groups import (
@@ -117,7 +116,7 @@ class Calls:
                 units: Iterable[Unit]
                 checked = checks.within.get(i, ())
                 if isinstance(group, LoopGroup):
-                    if not checked and _is_there(region, i):
+                    if not checked and region.is_there(i):
                         continue
                     units = loop_units(*parts, region.loops[i], checked)
                 elif isinstance(group, AttentionGroup):
@@ -232,16 +231,6 @@ class Calls:
         # in a body, addresses change from step to step
         step = one.first * region.memory.slots[key].dtype.itemsize
         return TableOperand(region.entries[key], step)
-
-
-def _is_there(region: Region, index: int) -> bool:
-    """Whether a group of loops only copies a value to where it lies already."""
-    body, nodes = region.loops[index].body, region.fusion.nodes
-    if len(body.accesses) != 2 or any(nodes[one].op is not copy for one in body.group.members):
-        return False
-    read, written = sorted(body.accesses, key=lambda access: access.write)
-    slots = region.memory.place
-    return read.place == written.place and slots[read.node] == slots[written.node]
 
 
 def _numbers(region: Region, nodes: Sequence[int]) -> tuple[int, ...]:

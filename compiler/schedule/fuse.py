@@ -422,8 +422,12 @@ class _Fuser(Placement):
             least = self.earliest(bases)
             computing = self.home.get(source.id)
             found = computing if source.id not in self.deferred else None
-            is_of_rows = isinstance(found, LoopGroup) and is_row(found, shape)
-            if is_of_rows and lies_dense and self.fits(found, source, bases):
+            if (
+                isinstance(found, LoopGroup)
+                and is_row(found, shape)
+                and lies_dense
+                and self.fits(found, source, bases)
+            ):
                 return found
             later = [group for group in joint if group.order >= least]
             for group in (found, *later, self.candidate(source, bases, least)):
