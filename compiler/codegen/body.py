@@ -360,7 +360,8 @@ class _Builder:
             given = _met(store.kind, target.type.dtype, self._old(target.id), given)
         elif store.adds_zero and is_float(target.type.dtype):
             given = given + literal(0, target.type.dtype)
-        self._update(target.id, self._place(target.id, index), given, EACH)
+        once = value.scope != EACH and is_row(self.group, source.type.shape)
+        self._update(target.id, self._place(target.id, index), given, ROW if once else EACH)
 
     # -- reductions ----------------------------------------------------------------------------
 

@@ -116,6 +116,8 @@ class Calls:
                 units: Iterable[Unit]
                 checked = checks.within.get(i, ())
                 if isinstance(group, LoopGroup):
+                    if not checked and region.is_there(i):
+                        continue
                     units = loop_units(*parts, region.loops[i], checked)
                 elif isinstance(group, AttentionGroup):
                     units = [attention_unit(*parts, group)]

@@ -20,7 +20,7 @@ COPIES = 8  # iterations that are written out one after the other
 EXPENSIVE_COPIES = 15  # of expensive ones, less than a vector: softmax of 10 classes 2.6 times
 EXPENSIVE_LINES = 130  # that these have in all: more take longer to compile than they save
 WINDOW_COPIES = 64  # of those over a window: max pooling 3 x 3 is 5 times as fast
-WINDOW_LINES = 400
+WINDOW_LINES = 640
 
 
 @record

@@ -78,7 +78,12 @@ from staticgraph.compiler.schedule.products import (
     pack_of,
     pieces_view,
 )
-from staticgraph.compiler.schedule.window_stores import at_window, interleaves, source_of
+from staticgraph.compiler.schedule.window_stores import (
+    at_window,
+    interleaves,
+    is_dense,
+    source_of,
+)
 
 
 def fuse(graph: Definition, separate: bool = False) -> Fusion:
@@ -384,10 +389,12 @@ class _Fuser(Placement):
             if not self.separate:
                 source, place = source_of(self.nodes, source)
             bases = list(reach(self.nodes, self.virtual, source.id, canonical(source.type.shape)))
-            group = self._window_group(source, bases, groups if is_joint else [])
+            index = at_window(place, starts, steps)
+            lies = is_dense(index, source.type.shape, node.type.shape)
+            group = self._window_group(source, bases, groups if is_joint else [], lies)
             self.report_apart(node, group, bases, lambda home: PLACED)
             self.extents.place(group, source, (base for base, _ in bases))
-            group.stores.append(Store(source.id, node.id, at_window(place, starts, steps)))
+            group.stores.append(Store(source.id, node.id, index))
             self.read(group, bases)
             groups.append(group)
         value = lowering.fill(**node.attrs)
@@ -398,16 +405,30 @@ class _Fuser(Placement):
         self.stored.add(node.id)
 
     def _window_group(
-        self, source: Node, bases: list[tuple[int, Index]], joint: Sequence[LoopGroup]
+        self,
+        source: Node,
+        bases: list[tuple[int, Index]],
+        joint: Sequence[LoopGroup],
+        lies_dense: bool,
     ) -> LoopGroup:
         """The group that places a value: what computes it or reads what it is made of, one of the
         `joint` that place others beside it, or a new one.
+
+        `lies_dense`: where it is placed, neighbours of the innermost loop are neighbours. Only then
+        are values of rows placed by the sums that give them, which are vectorised across rows.
         """
         shape = source.type.shape
         if not self.separate:
             least = self.earliest(bases)
             computing = self.home.get(source.id)
             found = computing if source.id not in self.deferred else None
+            if (
+                isinstance(found, LoopGroup)
+                and is_row(found, shape)
+                and lies_dense
+                and self.fits(found, source, bases)
+            ):
+                return found
             later = [group for group in joint if group.order >= least]
             for group in (found, *later, self.candidate(source, bases, least)):
                 if (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from staticgraph.compiler.core.lowering import Index, IndexMap
 from staticgraph.compiler.core.types import Shape
 from staticgraph.compiler.graph.definition import Node
-from staticgraph.compiler.schedule.access import canonical
+from staticgraph.compiler.schedule.access import canonical, contiguous_strides, offset_of
 from staticgraph.compiler.schedule.permuted_stores import inverse
 
 
@@ -36,6 +36,12 @@ def _in_order(place: Index) -> bool:
 def at_window(place: Index, starts: Shape, steps: tuple[int, ...]) -> Index:
     """Where an element lies in a value of which the operand is a window."""
     return tuple(i * step + start for i, start, step in zip(place, starts, steps, strict=True))
+
+
+def is_dense(index: Index, shape: Shape, target: Shape) -> bool:
+    """Whether neighbours along the last axis of a value are neighbours where they are placed."""
+    last = max((axis for axis, size in enumerate(shape) if size != 1), default=0)
+    return offset_of(index, contiguous_strides(target)).coefficient(last) == 1
 
 
 def interleaves(starts: list[Shape], shape: Shape) -> bool:

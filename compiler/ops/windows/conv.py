@@ -221,7 +221,7 @@ def _turned(weight: Any, groups: int) -> Any:
 
 def _conv2d_by_weight(g: object, o: object, x: object, weight: Any, bias: Any, **attrs: Any) -> Any:
     if conv_direct.is_direct(weight, attrs["groups"]):
-        return conv_direct.by_weight(g, padded(x, attrs["padding"]), weight, attrs)
+        return conv_direct.by_weight(g, x, weight, attrs)
     columns = _columns(x, weight, attrs)
     deep = weight.shape[1] * weight.shape[2] * weight.shape[3]
     filters = weight.shape[0]

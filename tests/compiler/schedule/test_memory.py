@@ -140,6 +140,19 @@ def test_nothing_is_written_over_what_is_read_elsewhere(output: Any) -> None:
     assert not shares(output())
 
 
+def test_a_value_is_not_copied_to_where_it_lies_already() -> None:
+    a, b = sg.placeholder("a", (4,)), sg.placeholder("b", (4,))
+    joined = sg.concatenate([a * 2, b])
+    outputs = [sg.reshape(joined, (2, 4))]
+    assert len(kernel(([a, b], [joined], {})).program) == len(kernel(([a, b], outputs, {})).program)
+    arrays = np.arange(4, dtype="f4"), np.ones(4, "f4")
+    for checks in (None, "raise"):
+        f = sg.compile([a, b], outputs, on_nonfinite=checks)
+        np.testing.assert_array_equal(f(*arrays)[0], [[0, 2, 4, 6], [1, 1, 1, 1]])
+    with pytest.raises(FloatingPointError):
+        f(np.full(4, np.inf, "f4"), arrays[1])
+
+
 def test_nothing_is_written_over_what_is_read_later() -> None:
     y = sg.relu(PRODUCT)
     assert shares(y)

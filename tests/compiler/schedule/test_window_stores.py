@@ -59,6 +59,20 @@ def test_a_row_of_softmax_is_joined_from_its_own_pass() -> None:
     assert len(group.stores) == 2
 
 
+def test_sums_of_rows_are_stacked_where_they_are_computed() -> None:
+    m = sg.placeholder("m", (None, 8, 6))
+    sums = [sg.sum(m, axis=-1), sg.sum(m * 2, axis=-1)]
+    (group,) = groups([m], sg.stack(sums, axis=1))
+    assert len(group.stores) == 2
+    # in turn, they would be written apart, and the sums not be vectorised across rows
+    assert len(groups([m], sg.stack(sums, axis=2))) == 2
+    array = RNG.normal(size=(5, 8, 6)).astype("float32")
+    found = sg.compile([m], [sg.stack(sums, axis=axis) for axis in (1, 2)])(array)
+    expected = [array.sum(-1), 2 * array.sum(-1)]
+    for axis, one in zip((1, 2), found, strict=True):
+        np.testing.assert_allclose(one, np.stack(expected, axis), rtol=1e-5, atol=1e-5)
+
+
 def test_many_operands_are_several_sweeps_of_bounded_size() -> None:
     xs = vectors(300)
     found = groups(xs, sg.stack(xs, axis=-1))

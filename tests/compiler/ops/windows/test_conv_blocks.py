@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +66,44 @@ def test_cotangents_are_those_of_a_linear_map(case: int) -> None:
     found = sg.compile([x, w, g], [inner, *sg.grad(inner, [x, w])], debug=True)(*given)
     for array, cotangent in zip(given, found[1:], strict=False):
         np.testing.assert_allclose((array * cotangent).sum(), found[0], rtol=1e-10)
+
+
+LINES: list[tuple[tuple[int, ...], tuple[int, int], dict[str, Any], int]] = [
+    ((2, 3, 12, 9), (5, 4), {"padding": 1}, 2),
+    ((2, 2, 9, 9), (7, 7), {"padding": 6, "dilation": 2}, 3),
+    ((2, 2, 13, 6), (7, 7), {"padding": 3}, 4),  # three lines below the image
+    ((1, 2, 20, 23), (7, 7), {"stride": (1, 2)}, 2),
+]
+
+
+@pytest.mark.parametrize(("shape", "window", "options", "filters"), LINES)
+def test_lines_that_are_computed_at_once_are_direct_sums(
+    shape: tuple[int, ...], window: tuple[int, int], options: dict[str, Any], filters: int
+) -> None:
+    rng = np.random.default_rng(0)
+    image = rng.standard_normal(shape).astype("float32")
+    weight = rng.standard_normal((filters * shape[1], 1, *window)).astype("float32")
+    x, w = sg.placeholder("x", (None, *shape[1:])), sg.placeholder("w", weight.shape)
+    y = sg.conv2d(x, w, groups=shape[1], **options)
+    found, other = (sg.compile([x, w], y, threads=n)(image, weight) for n in (1, 3))
+    np.testing.assert_array_equal(found, other)
+    p, d, s = options.get("padding", 0), options.get("dilation", 1), options.get("stride", (1, 1))
+    whole = np.pad(image.astype("float64"), ((0, 0), (0, 0), (p, p), (p, p)))
+    reach = [d * (size - 1) + 1 for size in window]
+    seen = np.lib.stride_tricks.sliding_window_view(whole, reach, (2, 3))
+    seen = seen[:, :, :: s[0], :: s[1], ::d, ::d]
+    each = weight.astype("float64").reshape(shape[1], filters, *window)
+    right = np.einsum("ncijhw,cfhw->ncfij", seen, each).reshape(found.shape)
+    np.testing.assert_allclose(found, right, rtol=0, atol=3e-6 * np.abs(right).max())
+
+
+def test_a_weight_s_gradient_by_strides_reads_columns_side_by_side() -> None:
+    x, w = sg.placeholder("x", (None, 4, 9, 12)), sg.placeholder("w", (4, 1, 3, 3))
+    y = sg.conv2d(x, w, stride=2, groups=4)
+    g = sg.placeholder("g", y.shape)
+    run = sg.compile([g, x], sg.grad((y * g).sum(), [w])[0])
+    (summing,) = (unit for unit in run.source.split("def ") if " = g[" in unit)
+    assert not re.search(r"\* 2\b", summing)
 
 
 @pytest.mark.parametrize("batch", [None, 0])
