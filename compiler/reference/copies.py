@@ -6,13 +6,13 @@ The bits are the same. DYNAMIC_COMPILE_LARGE_OPS=0 in the environment leaves all
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.settings import COMPILE_LARGE_OPS
-from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.core.values import Array, Value
 
 LARGE = 1 << 17
 """From how many elements on threads share a copy: as kernels of `dynamic.kernels.native`."""
@@ -35,7 +35,7 @@ def copy_into(out: Array, x: Array) -> None:
         np.copyto(out, x)
 
 
-def apart(x: Any, out: Array) -> Any:
+def apart(x: Value, out: Array) -> Value:
     """What is to be written to `out`, copied if NumPy would read it after it has been overwritten.
 
     That is a vector on the same memory with other steps: `a[1] = a[:, 2]`, of which NumPy thinks

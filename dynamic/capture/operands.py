@@ -98,10 +98,6 @@ def _cast(op: Op, value: Any, dtype: Any) -> Any:
     return ops.astype(value, dtype)
 
 
-_OF_BOOLS: dict[Op, Op] = {ops.add: ops.logical_or, ops.multiply: ops.logical_and}
-"""What is computed of bools, which are no numbers."""
-
-
 def on_whole_numbers(op: Op, given: Sequence[Any]) -> Op:
     """The op for these operands: of bools sums and products are others.
 
@@ -110,7 +106,9 @@ def on_whole_numbers(op: Op, given: Sequence[Any]) -> Op:
     negative = op is ops.power and type(given[1]) is int and given[1] < 0
     if negative and not is_inexact(given[0]._array.dtype):
         raise AutogradError("Integers to negative integer powers are not allowed.")
-    return _OF_BOOLS[op] if op in _OF_BOOLS and all(map(_is_bool, given)) else op
+    if (op is ops.add or op is ops.multiply) and all(map(_is_bool, given)):
+        return ops.logical_or if op is ops.add else ops.logical_and
+    return op
 
 
 def _is_bool(value: Any) -> bool:

@@ -106,7 +106,7 @@ def last_of(x: Any, index: object, axis: int, wrap: bool) -> Any:
     return grown(last_positions.bound((index,), attrs), x, axis, -1)
 
 
-def gathered(x: object, index: object, axis: int, wrap: bool) -> Any:
+def gathered(x: Value, index: Value, axis: int, wrap: bool) -> Value:
     """The elements of x that an index along an axis names."""
     return take_along_axis.bound((cut(x, index, axis), index), {"axis": axis, "wrap": wrap})
 
@@ -143,8 +143,8 @@ def staying(key: Any, shape: tuple[int, ...], numbers: Any) -> Any:
 
 
 def cotangents_at(
-    positions: Sequence[int], g: Any, b: object, key: Any, last: Callable[[], Any]
-) -> list[Any]:
+    positions: Sequence[int], g: Value, b: Value, key: Value, last: Callable[[], Value]
+) -> list[Value]:
     """The cotangents of what is written over at a key, and of the values, on plain arrays."""
     found = []
     for position in positions:
@@ -192,7 +192,7 @@ def _readable(values: Any, axis: int) -> Any:
     return embed(values, (0,) * values.ndim, shape, (1,) * values.ndim)
 
 
-def _scatter_numpy(x: Any, values: object, index: object, *, axis: int, wrap: bool) -> Any:
+def _scatter_numpy(x: Any, values: object, index: Any, *, axis: int, wrap: bool) -> Any:
     index = check_range("scatter", np.asarray(index), x.shape[axis], wrap)
     result = writable(x, values)
     result[grid(index, axis)] = values

@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.op import Attrs, Op, op_named, register
 from staticgraph.compiler.core.types import Shape, TensorType
+from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.ops.batching import shifted_one
 from staticgraph.compiler.ops.declare import INT64, as_operand
 from staticgraph.compiler.ops.elementwise.arithmetic import maximum
@@ -22,7 +23,7 @@ from staticgraph.compiler.ops.shapes.shape import broadcast_to
 from staticgraph.compiler.reference.indices import check_range, coordinates
 
 
-def in_order(index: object) -> Any:
+def in_order(index: object) -> Array:
     """An index whose last element of several is the one that NumPy writes last.
 
     NumPy writes in the order in which index and values lie in memory.
@@ -30,7 +31,7 @@ def in_order(index: object) -> Any:
     return np.asarray(index, order="C")
 
 
-def grid(index: Any, axis: int) -> tuple[Any, ...]:
+def grid(index: Array, axis: int) -> tuple[Array, ...]:
     """NumPy's key of the places that an index along an axis names."""
     others = coordinates(index.shape, axis)
     return (*others[:axis], in_order(index), *others[axis + 1 :])
