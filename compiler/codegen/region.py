@@ -24,7 +24,6 @@ from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.ir.records import Expr
-from staticgraph.compiler.ops.elementwise.arithmetic import copy
 from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.passes.copy_insertion import separate_roots
 from staticgraph.compiler.schedule.fuse import fuse
@@ -88,8 +87,9 @@ class Region:
 
     def is_there(self, index: int) -> bool:
         """Whether a group of loops only copies a value to where it lies already."""
-        body, nodes = self.loops[index].body, self.fusion.nodes
-        if len(body.accesses) != 2 or any(nodes[one].op is not copy for one in body.group.members):
+        body = self.loops[index].body
+        parts = (body.before, *body.rows, *body.passes, body.after)
+        if len(body.accesses) != 2 or not all(one.copies for part in parts for one in part):
             return False
         read, written = sorted(body.accesses, key=lambda access: access.write)
         slots = self.memory.place

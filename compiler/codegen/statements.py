@@ -9,7 +9,7 @@ from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.record import Record, frozen, mutable, record
 from staticgraph.compiler.core.types import DType
-from staticgraph.compiler.ir.records import NOWHERE, Expr
+from staticgraph.compiler.ir.records import NOWHERE, Expr, Name
 from staticgraph.compiler.ir.walk import parts
 from staticgraph.compiler.schedule.groups import LoopGroup
 
@@ -52,6 +52,11 @@ class Statement:
     def writes(self) -> bool:
         """Whether the statement writes to memory."""
         return not self.name and not self.accumulator
+
+    @property
+    def copies(self) -> bool:
+        """Whether it hands on an element as it is."""
+        return not self.accumulator and (self.value == ELEMENT or isinstance(self.value, Name))
 
     @property
     def accesses(self) -> int:

@@ -62,6 +62,14 @@ def _nothing(g: Any) -> Any:
     return zeros_like(g) if isinstance(g, Operand) else np.broadcast_to(g.dtype.type(0), g.shape)
 
 
+def _nothing_for(g: Any, operand: Any) -> Any:
+    """Zeros for an operand that may have another shape than the cotangent."""
+    if tuple(operand.shape) == tuple(g.shape):
+        return _nothing(g)
+    zeros = np.broadcast_to(np.zeros((), operand.dtype), tuple(operand.shape))
+    return g._constant(zeros) if isinstance(g, Operand) else zeros
+
+
 def _apply(op: Op, x: object, **attrs: object) -> Any:
     return x._apply(op, (x,), attrs) if isinstance(x, Operand) else op.evaluate(x, **attrs)
 
@@ -148,7 +156,7 @@ tied = Op(
     name="tied",
     infer_type=_same_type,
     evaluate=lambda x, other: np.copy(x),
-    vjp=(lambda g, o, a, b: g, lambda g, o, a, b: _nothing(g)),
+    vjp=(lambda g, o, a, b: g, lambda g, o, a, b: _nothing_for(g, b)),
     saves=("", ""),
     expand=lambda x, other: x,
     complex="linear",

@@ -96,6 +96,11 @@ _PYTORCHS: dict[type[Exception], type[StaticGraphError]] = {
 }  # fmt: skip
 
 
+def has_pytorchs_class(error: Exception) -> bool:
+    """Whether `in_pytorchs_class` makes another of an error."""
+    return type(error) in _PYTORCHS
+
+
 def in_pytorchs_class(error: Exception) -> Exception:
     """What the shared library says of operands and options, in PyTorch's class as well.
 

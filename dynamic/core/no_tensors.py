@@ -25,6 +25,7 @@ from staticgraph.dynamic.core.errors import (
     ArgumentError,
     ComplexArgumentError,
     RefusedError,
+    has_pytorchs_class,
     in_pytorchs_class,
 )
 from staticgraph.dynamic.core.named_operands import in_pytorchs_words
@@ -135,7 +136,10 @@ def refuse_kinds(
         return
     said = wrong_argument(name, function, args, options, method)
     if said is not None:
-        raise said from None
+        try:
+            raise said from None
+        finally:
+            del said  # or it would keep this frame, and the operands, until a collection
     if isinstance(error, StaticGraphError) and _NO_NUMBER.match(str(error)):
         shown = args[1:] if method else args
         tensors = any(map(_is_tensor, (*shown[1 - method :], *options.values())))
@@ -152,8 +156,8 @@ def refuse_values(name: str, error: Exception) -> None:
     if type(error) is ValueError and _is_ours(error.__traceback__):
         raise RefusedError(f"{name}(): {error}") from None
     file = _files(error.__traceback__)[-1:]
-    if file and is_of_library(file[0]) and (said := in_pytorchs_class(error)) is not error:
-        raise said from None
+    if file and is_of_library(file[0]) and has_pytorchs_class(error):
+        raise in_pytorchs_class(error) from None
 
 
 def _says_so(name: str, text: str) -> bool:

@@ -14,7 +14,6 @@ from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import AxisError, OptionError, OutOfRangeError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.overrides import answer, asking
-from staticgraph.dynamic.core import eager_writes
 from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.no_tensors import refuse, refuse_kinds, refuse_others
@@ -55,7 +54,7 @@ def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any
     )
     given, source = source, ops.reshape(source, tuple(index.shape))
     if not accumulate:
-        return keep(eager_writes.put.bound((input, source, index), {}), given)
+        return keep(ops.put.bound((input, source, index), {}), given)
     places = ops.reshape(index, (-1,))
     added = ops.take_add(ops.reshape(source, (-1,)), places, 0, input.numel())
     return input + ops.reshape(added, tuple(input.shape))

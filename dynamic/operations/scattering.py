@@ -10,7 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.indexing.scattering import cut
 from staticgraph.compiler.reference.indices import places_other_than_zero
-from staticgraph.dynamic.core import eager_ops, eager_writes
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
     INT64,
     element,
@@ -172,7 +172,7 @@ def scatter(
         return _scattered(ops.scatter_reduce, input, axis, index, src, **options)
     if reduce is not None:
         raise OptionError(f"scatter: reduce is 'add', 'multiply' or None, not {reduce!r}")
-    return _scattered(eager_writes.scatter, input, axis, index, src)
+    return _scattered(ops.scatter, input, axis, index, src)
 
 
 def _scattered(op: Any, input: Any, axis: int, index: Any, src: Any, **attrs: object) -> Any:
@@ -293,7 +293,7 @@ def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
         "(source) {1}", input, source,
     )  # fmt: skip
     check_copied(input, axis, index, source)
-    return _keep(_slices(eager_writes.index_copy, input, axis, index, source), source)
+    return _keep(_slices(ops.index_copy, input, axis, index, source), source)
 
 
 @called("MaskedSelect", "input", "mask")

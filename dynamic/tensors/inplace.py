@@ -14,7 +14,7 @@ from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.op_arguments import refuse_more
 from staticgraph.compiler.ops.elementwise.complex_numbers import warn_of_lost_part
 from staticgraph.compiler.reference.copies import apart, copy_into
-from staticgraph.dynamic.core import eager_ops, eager_writes
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, MASKS, element, known_array
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError, SizeError
 from staticgraph.dynamic.core.places import user_place
@@ -321,7 +321,7 @@ def _put(tensor: Any, key: tuple[object, ...], value: Any, exact: bool) -> None:
     if tensor._overwritten is not None:  # a tracer
         places = tensor._places(key)
         given = _as_given(value, np.shape(places), tensor._array.dtype, exact)
-        overwrite(tensor, eager_writes.put, (given, tensor._constant(places)))
+        overwrite(tensor, ops.put, (given, tensor._constant(places)))
         return
     check_writable(tensor, (value,), overlapping=True)
     array = tensor._array
@@ -338,7 +338,7 @@ def _put(tensor: Any, key: tuple[object, ...], value: Any, exact: bool) -> None:
         written = np.zeros(array.shape, np.bool_)
         written.reshape(-1)[places] = True
     given = _as_given(value, np.shape(places), tensor._array.dtype, exact)
-    _overwrite(tensor, eager_writes.put, (given, tensor._constant(places)), {}, written)
+    _overwrite(tensor, ops.put, (given, tensor._constant(places)), {}, written)
 
 
 def _as_given(value: Any, shape: tuple[int, ...], dtype: object, exact: bool) -> Any:

@@ -12,7 +12,7 @@ from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.dtypes import is_float, limits
 from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.op import Op, Operand
-from staticgraph.dynamic.core import eager_ops, eager_writes
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
     as_element,
     element,
@@ -197,7 +197,7 @@ class InPlace(Operand):
         if len(places) > values._array.size:
             few = f"{values._array.size} < {len(places)}"
             raise AutogradError(f"Number of elements of source < number of ones in mask: {few}")
-        return overwrite(self, eager_writes.put, (values, self._constant(places)))
+        return overwrite(self, ops.put, (values, self._constant(places)))
 
     def index_fill_(self, dim: int, index: object, value: object) -> Any:
         """Set the slices at `index` along one axis to one number."""
@@ -264,7 +264,7 @@ class InPlace(Operand):
         else:
             src = self._constant(element(src, self._array.dtype))
         try:
-            return overwrite(self, eager_writes.scatter, (src, index), attrs)
+            return overwrite(self, ops.scatter, (src, index), attrs)
         except OutOfRangeError as error:
             size, numbers = self._array.shape[axis], index._array
             bad = numbers[(numbers < 0) | (numbers >= size)].flat[0]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from staticgraph.compiler.core.deciding import decider
+from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.compiler.core.errors import DTypeError, OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.pytree import is_object, leaves as leaves_of, parts_of, with_parts
@@ -201,7 +202,7 @@ def _dtype_of(x: Any, name: str) -> DType:
     if type(x) in NUMBERS:
         return NUMBERS[type(x)]
     dtype = np.dtype(x.dtype).newbyteorder("=")
-    if dtype.kind not in "OSUVMm":
+    if dtype.kind not in "OSUVMm" or is_narrow(dtype):
         return as_dtype(dtype, name)
     raise DTypeError(
         f"{name}: an array of {dtype}, which no graph computes with: close over it, or pass "

@@ -50,7 +50,7 @@ UNREGISTERED = {
     **dict.fromkeys(("as_strided", "_recorded", "diagonal", "unfold"), _PLACE),
     "place": "the adjoint of `select`, whose key is one of a view; a graph has `embed`",
     **dict.fromkeys(
-        ("put", "scatter", "index_copy", "scaled_back"),
+        ("scaled_back",),
         "the value of another op with the gradient that PyTorch has; a graph has that op",
     ),
     "tied": "the gradient of relu's gradient on the tape: 0, but asked for",
