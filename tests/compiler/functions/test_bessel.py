@@ -66,7 +66,7 @@ def test_errors_are_units_in_the_last_place_of_value_or_envelope(name: str, dtyp
     assert np.max((abs(compiled - expected) / size)[kept]) <= units * np.finfo(dtype).eps
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_edges() -> None:
     s, inf, nan = sg.special, math.inf, math.nan

@@ -88,7 +88,7 @@ def test_first_and_second_derivatives_are_mpmaths(name: str) -> None:
     assert_allclose(bend(x), second, rtol=1e-7, atol=1e-13)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_edges() -> None:
     s, inf, nan = sg.special, math.inf, math.nan
@@ -144,7 +144,7 @@ def _owens_t(h: Any, a: Any) -> Any:
     return mp.exp(-h * h / 2) * mp.quad(integrand, places) / (2 * mp.pi)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_owens_t_and_its_derivatives_are_mpmaths() -> None:
     h = np.concatenate([rng.normal(size=12) * 2, [0.0, 0.0, 0.67, 0.66, 6.0, -9.0]])
     a = np.concatenate([np.exp(rng.normal(size=12)), [1.0, -3.0, 1.0, -2.0, 0.5, 0.3]])

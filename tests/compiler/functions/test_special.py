@@ -131,7 +131,7 @@ def _check(name: str, count: int) -> None:
     assert_allclose(_derivative(name, at, 1), _exact(slope, at), rtol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(CASES, 7))
 def test_second_derivatives_are_mpmaths(name: str) -> None:
     at, _, slope = CASES[name]

@@ -175,7 +175,7 @@ def test_a_loss_that_cannot_be_meant_is_told_of(run: Callable[[Loss], None]) -> 
         assert found[0].filename == __file__
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("run", [in_a_graph, captured, on_tensors])
 def test_nothing_is_said_of_a_loss_that_may_be_meant(run: Callable[[Loss], None]) -> None:
     for loss in (*FINE, *(() if run is in_a_graph else FINE_OF_TENSORS)):

@@ -172,7 +172,7 @@ def test_gradients_are_pytorchs(family: str) -> None:
             same(interpret(slopes, feeds), expected, EXACT)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_second_gradients_are_difference_quotients(family: str) -> None:
     """Of the sum of the first gradients, by the first argument."""
@@ -199,7 +199,7 @@ def test_second_gradients_are_difference_quotients(family: str) -> None:
             assert_allclose(found, quotient, **QUOTIENT)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "family",
     [  # test_sizes.py has programs of the others

@@ -121,7 +121,7 @@ def test_numba_has_the_same_bits(name: str) -> None:
     assert_array_equal(compiled(key), DRAWS[name](key, (37, 5)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_known_parameters_give_the_bits_of_unknown_ones() -> None:
     # of which the kernels take ways that known ones leave out
     key, n = sg.random.key(13), 20_000
