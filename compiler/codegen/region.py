@@ -89,7 +89,9 @@ class Region:
         """Whether a group of loops only copies a value to where it lies already."""
         body = self.loops[index].body
         parts = (body.before, *body.rows, *body.passes, body.after)
-        if len(body.accesses) != 2 or not all(one.copies for part in parts for one in part):
+        if body.fills or len(body.accesses) != 2:
+            return False
+        if not all(one.copies for part in parts for one in part):
             return False
         read, written = sorted(body.accesses, key=lambda access: access.write)
         slots = self.memory.place

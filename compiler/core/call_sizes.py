@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 from staticgraph.compiler.core.dims import Dim, Unknown, evaluate
 
-_of_call: ContextVar[Mapping[Unknown, int]] = ContextVar("of_call", default={})  # noqa: B039
+_of_call: ContextVar[Mapping[Unknown, int] | None] = ContextVar("of_call", default=None)
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 An effect belongs to the function in which it is made while that is traced: a captured function,
 the body of a loop, a branch (`collecting`). Outside of any it belongs to the placeholders and
 variables that it reads, and so to all graphs that need all of them. What a loop itself checks,
-that it has ended, belongs of these to the graphs with that loop, or a derivative of it. When the
-function or graph is complete, its effects are put in the order in which they were made, by tokens
-(`in_order`).
+that it has ended, belongs of these to the graphs with that loop, or a derivative of it; derivatives
+and batches are other loops, of the same line, by which they are known. So two calls of a function
+that loops, on the same placeholders, are checked together: rather an error of the other one than
+none. When the function or graph is complete, its effects are put in the order in which they were
+made, by tokens (`in_order`).
 """
 
 from __future__ import annotations

@@ -181,13 +181,14 @@ class Arguments:
         structure: of `(args, kwargs)`, hashable.
         arrays: its leaves, in order.
         modules: the modules among the arguments, each once.
-        containers: the lists and dicts by identity, and which of them each is.
+        containers: by identity which of the lists and dicts each is, and itself: those that a
+            registered class makes for this would be gone, and others have their identities.
     """
 
     structure: Structure
     arrays: list[Any]
     modules: list[Any]
-    containers: dict[int, int]
+    containers: dict[int, tuple[int, object]]
 
 
 def take_apart(
@@ -258,10 +259,9 @@ class Again:
 
 def _met(value: object, kind: Any, found: Arguments) -> Any:
     """What makes a list or dict of its parts, which says if it was there before."""
-    place = found.containers.get(id(value))
-    if place is not None:
-        return Again(kind, place)
-    found.containers[id(value)] = len(found.containers)
+    if id(value) in found.containers:
+        return Again(kind, found.containers[id(value)][0])
+    found.containers[id(value)] = len(found.containers), value
     return kind
 
 

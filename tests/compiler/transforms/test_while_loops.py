@@ -95,24 +95,38 @@ def test_a_loop_beyond_its_bound_is_an_error() -> None:
         pulled_while.evaluate()
 
 
+def fed() -> tuple[Any, Any]:
+    return sg.placeholder("x", (), "float64"), sg.placeholder("rows", (None,), "float64")
+
+
+GIVEN = 1.5, np.array([1.5, 1.5])
+OPTIONS: Any = {"on_unused_input": "ignore", "debug": True}
+
+
+@pytest.mark.parametrize("of", [
+    lambda x, rows: squared(x, 2),
+    lambda x, rows: sg.grad(squared(x, 2), x),
+    lambda x, rows: sg.hessian(lambda a: squared(a, 2))(x),
+    lambda x, rows: sg.jvp(lambda a: squared(a, 2), (x,), (1.0,))[1],
+    lambda x, rows: sg.linearize(lambda a: squared(a, 2), x)[1](1.0),
+    lambda x, rows: sg.cond(x > 0, lambda: squared(x, 2), lambda: x),
+    lambda x, rows: sg.scan(lambda carry, row: (squared(row, 2), carry), x, rows)[0],
+    lambda x, rows: sg.grad(sg.scan(lambda c, row: (squared(row, 2) * c, c), x, rows)[0], rows),
+    lambda x, rows: sg.vmap(lambda row: squared(row, 2))(rows),
+    lambda x, rows: sg.vmap(sg.grad(lambda row: squared(row, 2)))(rows),
+])  # fmt: skip
+def test_what_has_a_bounded_loop_checks_it(of: Any) -> None:
+    x, rows = fed()  # of its own: what other graphs check of these would be checked here too
+    with pytest.raises(CheckError, match="goes on after max_steps=2 steps"):
+        sg.compile([x, rows], of(x, rows), **OPTIONS)(*GIVEN)
+
+
 def test_what_has_no_bounded_loop_does_not_check_one() -> None:
-    x = sg.placeholder("x", (), "float64")
-    rows = sg.placeholder("rows", (None,), "float64")
-    outputs = [
-        sg.grad(squared(x, 2), x),
-        sg.jvp(lambda a: squared(a, 2), (x,), (1.0,))[1],
-        sg.cond(x > 0, lambda: squared(x, 2), lambda: x),
-        sg.scan(lambda carry, row: (squared(row, 2), carry), x, rows)[0],
-        sg.vmap(lambda row: squared(row, 2))(rows),
-    ]
-    given = 1.5, np.array([1.5, 1.5])
-    options: Any = {"on_unused_input": "ignore", "debug": True}
-    for output in outputs:
-        with pytest.raises(CheckError, match="goes on after max_steps=2 steps"):
-            sg.compile([x, rows], output, **options)(*given)
-    assert sg.compile([x, rows], x + sg.sum(rows), **options)(*given) == 4.5
+    x, rows = fed()
+    squared(x, 2), sg.grad(squared(x, 2), x), sg.vmap(lambda row: squared(row, 2))(rows)
+    assert sg.compile([x, rows], x + sg.sum(rows), **OPTIONS)(*GIVEN) == 4.5
     other = sg.scan(lambda carry, row: (carry * row, carry), x, rows)[0]
-    assert sg.compile([x, rows], other, **options)(*given) == 1.5**3
+    assert sg.compile([x, rows], other, **OPTIONS)(*GIVEN) == 1.5**3
 
     def checked(carry: Any, row: Any) -> Any:
         sg.check(carry < 1, "too large")
@@ -120,4 +134,4 @@ def test_what_has_no_bounded_loop_does_not_check_one() -> None:
 
     sg.scan(checked, x, rows)  # what users check belongs to all that read the same
     with pytest.raises(CheckError, match="too large"):
-        sg.compile([x, rows], x + sg.sum(rows), **options)(*given)
+        sg.compile([x, rows], x + sg.sum(rows), **OPTIONS)(*GIVEN)

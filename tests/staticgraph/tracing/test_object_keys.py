@@ -47,6 +47,18 @@ class Kept:
 sg.register_pytree(Kept, lambda k: ((k.a,), k.extra), lambda extra, parts: Kept(parts[0], extra))
 
 
+class Listed:
+    """Its parts are in a list that is made whenever they are asked for."""
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a, self.b = a, b
+
+
+sg.register_pytree(
+    Listed, lambda one: ([[one.a, one.b]], None), lambda _, parts: Listed(*(parts[0] or (0, 0)))
+)
+
+
 def _class(factor: float) -> type:
     return type("Scale", (), {"factor": factor})
 
@@ -60,6 +72,14 @@ def test_what_is_no_part_is_compared_by_value_and_not_by_its_text() -> None:
     np.testing.assert_array_equal([g(Kept(X, one)) for one in long], [X, 5 * X])
     h = sg.function(lambda pair: pair.a * pair.b.factor)
     np.testing.assert_array_equal([h(Pair(X, _class(k))) for k in (2.0, 3.0)], [2 * X, 3 * X])
+
+
+def test_lists_that_are_made_and_gone_are_not_taken_for_one() -> None:
+    """Several have the same identity, one after the other."""
+    for many in range(2, 12):
+        given = [Listed(X + i, X * i**2) for i in range(many)]
+        found = sg.function(lambda several: [one.a - one.b for one in several])(given)
+        np.testing.assert_array_equal(found, [one.a - one.b for one in given])
 
 
 def test_dataclasses_are_carried_and_their_dicts_are_matched_by_key() -> None:
