@@ -187,7 +187,7 @@ def nan_to_num(
     low = float(known.min) if neginf is None else neginf
     result = ops.where(ops.isnan(input), 0.0 if nan is None else nan, input)
     result = ops.where(ops.equal(input, math.inf), high, result)
-    return ops.where(ops.equal(input, -math.inf), low, result)
+    return keep(ops.where(ops.equal(input, -math.inf), low, result), input)
 
 
 def _same_dtype(input: Tensor, other: Tensor) -> None:

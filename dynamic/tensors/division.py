@@ -56,9 +56,13 @@ def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:
     refuse_zero(x, y)
     quotient = ops.floor_divide(x, y)
     floating = is_float(quotient.dtype)
+    if not floating:
+        whole = rounding_mode == "floor"
+        return quotient if whole else ops.floor_divide(x - ops.fmod(x, y), y)
     if rounding_mode == "trunc":
-        return ops.trunc(ops.divide(x, y)) if floating else ops.floor_divide(x - ops.fmod(x, y), y)
-    return eager_ops.tied(quotient, ops.trunc(ops.divide(x, y))) if floating else quotient
+        quotient = ops.trunc(ops.divide(x, y)).detach()
+    # flat whatever the operands are, as PyTorch's: x / y has no slope where y is 0
+    return eager_ops.tied(quotient, ops.trunc(ops.add(x, y)))
 
 
 def remainder(x: object, y: object) -> Any:

@@ -47,7 +47,7 @@ def stops(
         or order_of_strided(step, ours, theirs, strided)
         or refused_hook(step, ours, theirs)
         or seen_elsewhere(ours)
-        or run_for_nothing(program, step, ours, theirs)
+        or run_for_nothing(program, step, ours, theirs, expected)
         or computed_again(ours, theirs)
         or saved_promoted(program, theirs)
         or axis_of_nothing(step, ours, theirs)
@@ -237,7 +237,9 @@ def seen_elsewhere(ours: object) -> bool:
     return isinstance(ours, dict) and ours.get("text", "").startswith("a view is outside of the")
 
 
-def run_for_nothing(program: Program, step: Step, ours: object, theirs: object) -> bool:
+def run_for_nothing(
+    program: Program, step: Step, ours: object, theirs: object, expected: Answer
+) -> bool:
     """Whether PyTorch refuses a pass over a node of which nobody gets what it finds.
 
     It runs those of intermediate tensors among `inputs`, of which here several may be one, and
@@ -246,7 +248,9 @@ def run_for_nothing(program: Program, step: Step, ours: object, theirs: object) 
     if isinstance(ours, dict) or not isinstance(theirs, dict):
         return False
     unrecorded = any(
-        one.get("modes", ("enable_grad",))[-1] != "enable_grad" for one in program["steps"]
+        one.get("modes", ("enable_grad",))[-1] != "enable_grad"
+        and any(state_of(expected, name).get("_is_view") is not False for name in names(one))
+        for one in program["steps"]
     )
     overwritten = theirs.get("text", "").startswith("one of the variables needed")
     return overwritten and (unrecorded or bool(step.get("options", {}).get("inputs")))

@@ -106,6 +106,14 @@ def test_an_operand_that_was_overwritten_is_still_refused_beside_such_a_view() -
         z.sum().backward()
 
 
+def test_an_input_of_nan_to_num_that_was_overwritten_is_refused() -> None:
+    x = ones(2, grad=True)
+    y = x.nan_to_num()
+    x.detach().mul_(2.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
 def test_a_source_without_gradient_may_be_overwritten() -> None:
     for name in ("index_add", "index_copy"):
         x, source = ones(2, grad=True), ones(1)

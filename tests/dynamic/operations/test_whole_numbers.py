@@ -111,3 +111,15 @@ def test_the_largest_of_integers_stay_what_they_are(name: str, options: dict[str
 def test_what_takes_no_integers_says_so() -> None:
     with pytest.raises(NotImplementedError, match="\"rms_norm\" not implemented for 'Long'"):
         F.rms_norm(dynamic.tensor([1, 2]), (2,))
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+def test_rounded_quotients_are_flat_where_the_quotient_has_no_slope(mode: str) -> None:
+    def quotient(x: dynamic.Tensor, y: dynamic.Tensor) -> dynamic.Tensor:
+        return dynamic.div(x, y, rounding_mode=mode)
+
+    for f in (quotient, sg.function(quotient, lint="off")):
+        x = dynamic.tensor([3.0, 0.0, -2.0], requires_grad=True)
+        y = dynamic.tensor([2.0, 0.0, np.inf], requires_grad=True)
+        f(x, y).sum().backward()
+        assert (x.grad.tolist(), y.grad.tolist()) == ([0, 0, 0], [0, 0, 0])
