@@ -72,6 +72,7 @@ _TENSOR: Kind = ("Tensor", _is_tensor)
 _VALUE: Kind = ("Tensor or Number", lambda value: _is_tensor(value) or _is_number(value))
 _NUMBER: Kind = ("Number", lambda value: _is_number(value))
 _FLOAT: Kind = ("float", _is_float)
+_FACTOR: Kind = ("float", lambda value: _is_tensor(value) or is_real(value))
 _INT: Kind = ("int", _is_int)
 _INTS: Kind = ("tuple of ints", _are_ints)
 _SIZES: Kind = ("tuple of ints", lambda value: not _is_int(value) and _are_ints(value))
@@ -205,8 +206,11 @@ OWN: dict[tuple[str, str], Kind | None] = {
     ("view", "shape"): ("tuple of ints", lambda value: _are_ints(value) or _is_dtype(value)),
     ("multi_margin_loss", "p"): None,
     ("embedding", "norm_type"): None,
-    **{(name, "eps"): None for name in ("gaussian_nll_loss", "gumbel_softmax", "normalize")},
-    **{("local_response_norm", name): None for name in ("alpha", "beta", "k")},
+    ("gumbel_softmax", "eps"): None,
+    ("rrelu", "lower"): _FLOAT,
+    ("rrelu", "upper"): _FLOAT,
+    **{(name, "eps"): _FACTOR for name in ("gaussian_nll_loss", "normalize")},
+    **{("local_response_norm", name): _FACTOR for name in ("alpha", "beta", "k")},
     ("type", "dtype"): None,
     ("set_", "source"): None,
     ("clip_grad_norm_", "norm_type"): _FLOAT,
@@ -302,7 +306,8 @@ def wrong_argument(
 
 BRANCHED: frozenset[str | tuple[str, str]] = frozenset({
     "get_infos", "hard", "inplace", "return_counts", "return_indices", "return_inverse",
-    "use_input_stats", ("batch_norm", "eps"), ("batch_norm", "training"), ("embedding", "padding_idx"),
+    "use_input_stats", ("batch_norm", "eps"), ("batch_norm", "training"),
+    ("embedding", "padding_idx"),
     ("gaussian_nll_loss", "full"), ("group_norm", "num_groups"),
     ("triplet_margin_with_distance_loss", "swap"),
     *((name, "p") for name in ("alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d",

@@ -22,6 +22,7 @@ from staticgraph.compiler.core.dtypes import (
     promoted,
 )
 from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError, StaticGraphError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
@@ -263,11 +264,16 @@ def element(value: object, dtype: NumpyDType) -> Any:
 def known_array(function: str, value: object) -> Any:
     """The array of an operand that is no tensor; TypeError if it has none of the dtypes."""
     array = np.asarray(value)
-    if array.dtype not in DTYPES:
+    if array.dtype not in DTYPES or value is None:
         is_array = isinstance(value, np.ndarray | np.generic)
         given = f"an array of {array.dtype}" if is_array else type(value).__name__
         raise TypeError(f"{function}(): an operand must be Tensor, not {given}")
     return array
+
+
+def itself(function: str, value: object) -> Any:
+    """What a function gives back as it is: an operand, or an array of numbers; else TypeError."""
+    return value if isinstance(value, Operand) else known_array(function, value)
 
 
 def as_element(value: object, x: Any) -> Any:

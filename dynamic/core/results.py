@@ -74,7 +74,7 @@ def sizes_of(sizes: Sequence[Any], function: str = "", argument: str = "size") -
     if function and not sizes:
         raise missing(function, argument)
     if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
-        if not isinstance(sizes[0], str):
+        if not isinstance(sizes[0], str | dict | set):
             with contextlib.suppress(TypeError):
                 return tuple(sizes[0])
         called, found = f"{function}(): " if function else "", type(sizes[0]).__name__

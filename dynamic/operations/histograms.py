@@ -171,6 +171,11 @@ def gradient(
     """
     axes = range(input.ndim) if dim is None else _each(dim)
     places = [axis_of("gradient", one, input.ndim) for one in axes]
+    if isinstance(spacing, list | tuple) and len(spacing) != len(places):
+        raise AutogradError(
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
+            f"equal to the number of axes, {len(places)}, but got a list of length {len(spacing)}"
+        )
     spacings = [one if isinstance(one, int | float) else values_of(one) for one in _each(spacing)]
     found = sequences.gradient(input, *spacings, axis=tuple(places), edge_order=edge_order)
     return tuple(found) if isinstance(found, list | tuple) else (found,)

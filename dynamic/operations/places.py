@@ -17,6 +17,7 @@ from staticgraph.compiler.core.overrides import answer, asking
 from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.no_tensors import refuse, refuse_kinds, refuse_others
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.operations.diagonals import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
@@ -431,7 +432,15 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         tensor([[4., 2., 1.],
                 [9., 3., 1.]])
     """
-    size = x.shape[-1] if N is None else N
+    if x.ndim != 1:
+        raise AutogradError(f"vander: x must be a one-dimensional tensor, not of {x.ndim} axes")
+    return powers_of(x, N, increasing)
+
+
+def powers_of(x: Any, count: int | None, increasing: bool) -> Any:
+    """The powers of each element along a new last axis: see `vander`."""
+    size = x.shape[-1] if count is None else count
+    require_int("vander", "N", 2, size, 0)
     x = x if is_inexact(x._array.dtype) else x.long()
     powers = np.arange(size)
     powers = powers if increasing else powers[::-1]

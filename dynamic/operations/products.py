@@ -19,6 +19,7 @@ from staticgraph.dynamic.operations.diagonals import diagonal
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.narrowing import as_without, narrowing
 from staticgraph.dynamic.tensors.outputs import put_out
+from staticgraph.dynamic.tensors.scaled import refuse_complex_factor
 from staticgraph.dynamic.tensors.short_ways import stack_products
 from staticgraph.dynamic.tensors.views import computed
 
@@ -31,6 +32,8 @@ Labels = list[str]
 
 
 def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
+    refuse_complex_factor("beta", beta, product)
+    refuse_complex_factor("alpha", alpha, product)
     if alpha != 1:
         product = product * alpha
     if beta == 0:  # nan in the input is ignored
@@ -218,6 +221,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
                 [3., 3.]])
     """
     if hasattr(dims, "__index__"):
+        if dims < 0:
+            raise AutogradError(f"tensordot expects dims >= 0, but got dims={dims}")
         dims = (range(-int(dims), 0), range(int(dims)))
     if not isinstance(dims, list | tuple) or len(dims) != 2:
         raise AutogradError(

@@ -25,6 +25,7 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.scaled import refuse_complex_factor
 from staticgraph.dynamic.tensors.short_ways import small_arrays
 from staticgraph.dynamic.tensors.slice_sizes import check_added, check_copied
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
@@ -255,6 +256,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 
     require_dtype(
         "index_add_(): self ({0}) and source ({1}) must have the same scalar type", input, source
     )
+    refuse_complex_factor("alpha", alpha, source)
     scaled = source if alpha == 1 else source * alpha
     return _keep(_slices(ops.index_add, input, axis, index, scaled), source)
 

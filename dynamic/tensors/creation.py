@@ -29,6 +29,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.core.no_tensors import of_kinds, refuse
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
@@ -455,6 +456,7 @@ def linspace(
     """
     out = check_options("linspace", options)
     first, last = as_float("linspace", "start", start), as_float("linspace", "end", end)
+    require_int("linspace", "steps", 3, steps)
     if int(steps) < 0:
         raise AutogradError(f"number of steps must be non-negative, got {steps}")
     array = np.linspace(first, last, int(steps)).astype(float_dtype(dtype))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.annotated import is_real
+from staticgraph.compiler.core.annotated import as_float, is_real
 from staticgraph.compiler.core.dtypes import is_float, limits
 from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.op import Op, Operand
@@ -23,6 +23,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
 from staticgraph.dynamic.core.pytorch import PYTORCH
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.versions import UNTRACKED
@@ -314,6 +315,10 @@ class InPlace(Operand):
             >>> bool(((x >= 2) & (x < 3)).all())
             True
         """
+        if a > b:
+            raise AutogradError(
+                f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}"
+            )
         return self._draw(generator, "uniform", a, b)
 
     def exponential_(self, lambd: float = 1.0, *, generator: object = None) -> Any:
@@ -327,6 +332,9 @@ class InPlace(Operand):
 
     def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: object = None) -> Any:
         """Fill with numbers of a Cauchy distribution."""
+        median, sigma = as_float("cauchy_", "median", median), as_float("cauchy_", "sigma", sigma)
+        if sigma <= 0:
+            raise AutogradError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
         drawn = source_of(generator).standard_cauchy(size=self._array.shape)
         return self._filled(drawn * sigma + median)
 
@@ -350,11 +358,13 @@ class InPlace(Operand):
             >>> sorted(set(x.tolist()))
             [2.0, 3.0]
         """
+        require_int("random_", "from", 1, low)
         if high is None:
             if not low:
                 kind = self._array.dtype
                 low = 2 ** (limits(kind).nmant + 1) if is_float(kind) else np.iinfo(kind).max
             low, high = 0, low
+        require_int("random_", "to", 2, high)
         return self._draw(generator, "integers", low, high)
 
     def _draw(self, generator: object, name: str, *args: object) -> Any:

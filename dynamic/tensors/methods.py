@@ -25,6 +25,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.named_operands import taking_numpys_words
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from staticgraph.dynamic.tensors.bits import bitwise
 from staticgraph.dynamic.tensors.conversions import Conversions
@@ -424,6 +425,7 @@ class Methods(_Made, Division, Indexing, Conversions):
             >>> dynamic.round(dynamic.tensor([0.5, 1.5, -1.7]))
             tensor([ 0.,  2., -2.])
         """
+        require_int("round", "decimals", 2, decimals)
         if not decimals:
             return ops.round(self)
         scale = 10.0**decimals

@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.dtypes import BOOL, result_type
-from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 
 
 def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
@@ -18,6 +18,7 @@ def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
         return other
     if not isinstance(alpha, complex | np.number | Operand) and not is_real(alpha):
         raise ArgumentError(f"argument 'alpha' must be Number, not {type(alpha).__name__}")
+    refuse_complex_factor("alpha", alpha, x, other)
     number = not isinstance(other, Operand)
     if number:
         return other * alpha
@@ -25,6 +26,18 @@ def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
     if dtype == BOOL:
         return (other * alpha).to(dtype)
     return other.to(dtype) * alpha
+
+
+def refuse_complex_factor(name: str, factor: object, *operands: Any) -> None:
+    """RuntimeError for a complex number that scales real operands."""
+    if not isinstance(factor, complex | np.complexfloating):
+        return
+    kinds = [getattr(getattr(one, "dtype", None), "kind", "") for one in operands]
+    numbers = [isinstance(one, complex) for one in operands]
+    if "c" not in kinds and not any(numbers):
+        raise AutogradError(
+            f"For non-complex input tensors, argument {name} must not be a complex number: {factor}"
+        )
 
 
 def as_weight(x: Any, weight: Any) -> Any:

@@ -12,6 +12,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.layers.dropping import floored, of_channels
+from staticgraph.dynamic.core.dtypes import itself
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.random_numbers import generator
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -117,6 +118,7 @@ def dropout3d(input: object, p: float = 0.5, training: bool = True, inplace: boo
 def _alpha(input: Any, p: float, training: bool, inplace: bool, channels: int | None) -> Any:
     if p < 0.0 or p > 1.0:
         raise _refused(p)
+    input = itself("alpha_dropout" if channels is None else "feature_alpha_dropout", input)
     if not training or p == 0:
         return input
     if p == 1:

@@ -60,4 +60,9 @@ def channel_shuffle(input: Any, groups: int) -> Any:
         >>> nn.functional.channel_shuffle(dynamic.arange(4.0).reshape(1, 4, 1), 2).ravel()
         tensor([0., 2., 1., 3.])
     """
+    if input.ndim < 3:
+        raise AutogradError(
+            "channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{list(input.shape)}"
+        )
     return dealt(input, groups)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.layers.reduction import reduced
+from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 
@@ -14,10 +16,13 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     """`reduction`, unless one of PyTorch's old arguments says otherwise, with a warning."""
     if size_average is None and reduce is None:
         return reduction
-    if reduce is False:
+    for one in (size_average, reduce):
+        if isinstance(one, Operand):
+            raise AutogradError(f"size_average and reduce are bools, not a Tensor: {one.shape}")
+    if not (reduce is None or reduce):
         reduction = "none"
     else:
-        reduction = "sum" if size_average is False else "mean"
+        reduction = "mean" if size_average is None or size_average else "sum"
     warn(
         "size_average and reduce args will be deprecated, "
         f"please use reduction='{reduction}' instead.",
