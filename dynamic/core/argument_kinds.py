@@ -72,7 +72,7 @@ _TENSOR: Kind = ("Tensor", _is_tensor)
 _VALUE: Kind = ("Tensor or Number", lambda value: _is_tensor(value) or _is_number(value))
 _NUMBER: Kind = ("Number", lambda value: _is_number(value))
 _FLOAT: Kind = ("float", _is_float)
-_FACTOR: Kind = ("float", lambda value: _is_tensor(value) or is_real(value))
+_FACTOR: Kind = ("float", lambda value: _is_tensor(value) or _is_number(value))
 _INT: Kind = ("int", _is_int)
 _INTS: Kind = ("tuple of ints", _are_ints)
 _SIZES: Kind = ("tuple of ints", lambda value: not _is_int(value) and _are_ints(value))
@@ -207,6 +207,7 @@ OWN: dict[tuple[str, str], Kind | None] = {
     ("multi_margin_loss", "p"): None,
     ("embedding", "norm_type"): None,
     ("gumbel_softmax", "eps"): None,
+    **{(name, "lambd"): _FLOAT for name in ("hardshrink", "softshrink")},
     ("rrelu", "lower"): _FLOAT,
     ("rrelu", "upper"): _FLOAT,
     **{(name, "eps"): _FACTOR for name in ("gaussian_nll_loss", "normalize")},

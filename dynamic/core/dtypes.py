@@ -149,6 +149,8 @@ def as_numpy_dtype(dtype: Any) -> NumpyDType:
     """`dtype` (ours, NumPy's, or one of Python's types) as a NumPy dtype that tensors may have."""
     if isinstance(dtype, DType):
         return dtype.dtype
+    if dtype is None:  # which is float64 to NumPy
+        raise ArgumentError("a dtype must be torch.dtype, not NoneType")
     try:
         return _default[0].dtype if dtype is float else as_dtype(dtype)
     except (DTypeError, ValueError):  # the latter of what has a `dtype`, such as a tensor

@@ -61,12 +61,12 @@ class Keywords(dict[str, frozenset[type] | None]):
     def __missing__(self, key: str) -> frozenset[type] | None:
         kind = kind_of(self._name, key)
         found: frozenset[type] | None
+        own = next((one for one in parameters_of(self._function) if one.name == key), None)
         if _is_flag(self._name, key):
             found = frozenset({bool, np.bool_})
-            optional = key in _NO_FLAG
+            optional = key in _NO_FLAG or (own is not None and own.default is None)
         else:
             found = None if kind is None else _SURE.get(kind[0])
-            own = next((one for one in parameters_of(self._function) if one.name == key), None)
             optional = own is None or may_be_none(self._name, own)
         if found is not None and optional:
             found |= {type(None)}

@@ -38,6 +38,7 @@ from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.refused_data import (
     number_in,
+    refuse_nothing,
     refuse_sizes,
     refused_elements,
     refused_rows,
@@ -122,6 +123,8 @@ def _as_array(data: object, dtype: object) -> Any:
     except OverflowError:
         return _narrowed(np.array(plain), as_numpy_dtype(dtype))
     if dtype is not None:
+        if not only_numbers:
+            refuse_nothing(data)
         return array
     if array.dtype.kind not in "biufc":
         raise refused_elements(data)

@@ -16,6 +16,7 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
     as_element,
     element,
+    known_array,
     require_dtype,
     require_index,
     require_mask,
@@ -133,7 +134,7 @@ class InPlace(Operand):
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Copy from `src`, which broadcasts to the shape and is cast to the dtype."""
-        source: Any = src if isinstance(src, Operand) else self._constant(np.asarray(src))
+        source: Any = src if isinstance(src, Operand) else self._constant(known_array("copy_", src))
         same = False
         if self._overwritten is None:
             same = _is_same(self._array, source._array)
@@ -203,6 +204,11 @@ class InPlace(Operand):
     def index_fill_(self, dim: int, index: object, value: object) -> Any:
         """Set the slices at `index` along one axis to one number."""
         require_places(index)
+        if getattr(value, "ndim", 0):
+            raise AutogradError(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.ndim} dimension(s)."  # type: ignore[attr-defined]
+            )
         assign(*self._slices(dim, index, overlapping=True), value)
         return self
 
@@ -385,7 +391,10 @@ class InPlace(Operand):
         check_format("resize_", memory_format)
         if self._node is not None and not mode.inference:
             raise AutogradError("cannot resize variables that require grad")
-        shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
+        given = sizes_of(sizes, "resize_")
+        for size in given:
+            require_int("resize_", "size", 1, size, 0)
+        shape = tuple(map(int, given))
         if shape == self._array.shape:
             return self
         touch(self)

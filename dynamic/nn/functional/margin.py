@@ -263,6 +263,7 @@ def triplet_margin_with_distance_loss(
     """
     if margin <= 0:
         raise OptionError(f"margin must be greater than 0, got {margin}")
+    reduction = reduction_of(None, None, reduction)
     distance = pairwise_distance if distance_function is None else distance_function
     losses = by_triplets(anchor, positive, negative, distance, margin, swap)
     return reduced(losses, reduction)

@@ -30,6 +30,7 @@ from staticgraph.compiler.layers.normalization import (
 from staticgraph.compiler.llvm.loop_words import VECTOR
 from staticgraph.dynamic.core.dtypes import F32, DType
 from staticgraph.dynamic.core.errors import AutogradError, NoKernelError, SizeError
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.kernels.dispatch import LARGE_ROWS
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
@@ -108,6 +109,8 @@ def _mixed_layer_norm(input: Any, *others: Any) -> Any:
 
 def _check_last(input: Any, normalized_shape: Any, before: str) -> None:
     wanted = list(normalized_shape)
+    for one in wanted:
+        require_int("rms_norm" if before == "*" else "layer_norm", "normalized_shape", 2, one)
     if not wanted:
         raise SizeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
@@ -189,6 +192,8 @@ def batch_norm(
         ... ).tolist()
         [[0.0], [1.0]]
     """
+    if eps < 0:
+        raise OptionError(f"batch_norm eps must be non-negative, but got {eps}")
     if not training:
         for name, value in (("running_mean", running_mean), ("running_var", running_var)):
             if value is None:

@@ -15,6 +15,8 @@ from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.layers.padding import INDICES, constant, pairs_of
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.required_ints import require_int
+from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.nn.functional.windows import listed
 from staticgraph.dynamic.tensors.naming import labelled
 from staticgraph.dynamic.tensors.narrowing import widening
@@ -46,6 +48,8 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
         >>> nn.functional.pad(dynamic.tensor([1.0, 2.0]), (1, 2))
         tensor([0., 1., 2., 0., 0.])
     """
+    for one in sizes_of((pad,), "pad", "pad"):
+        require_int("pad", "pad", 2, one)
     widths = [int(one) for one in pad]
     if len(widths) % 2:
         raise AutogradError("Padding length must be divisible by 2")

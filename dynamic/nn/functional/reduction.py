@@ -33,7 +33,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """See `legacy_reduction`; ValueError unless the result is 'mean', 'sum' or 'none'."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    if reduction not in ("none", "mean", "sum"):
+    if not isinstance(reduction, str) or reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not a valid value for reduction")
     return reduction
 
