@@ -55,8 +55,8 @@ def _is_flag(name: str, key: str) -> bool:
 class Keywords(dict[str, frozenset[type] | None]):
     """By the name of an argument of a function the types that it surely takes; None for any."""
 
-    def __init__(self, name: str, function: Callable[..., object]) -> None:
-        self._name, self._function = name, function
+    def __init__(self, name: str, function: Callable[..., object], method: bool = False) -> None:
+        self._name, self._function, self._method = name, function, method
 
     def __missing__(self, key: str) -> frozenset[type] | None:
         kind = kind_of(self._name, key)
@@ -90,7 +90,7 @@ class Keywords(dict[str, frozenset[type] | None]):
             raise wrong(
                 f"{self._name}(): argument '{key}' must be bool, not {type(value).__name__}"
             )
-        said = wrong_argument(self._name, self._function, (), {key: value})
+        said = wrong_argument(self._name, self._function, (), {key: value}, self._method)
         if said is not None:
             raise said
 

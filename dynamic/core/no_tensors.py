@@ -229,7 +229,7 @@ def _kind(value: object) -> str:
 
 def as_checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of tensors, which says in its own name which argument is of a wrong kind."""
-    keywords = Keywords(name, method)
+    keywords = Keywords(name, method, True)
 
     @functools.wraps(method)
     def named(self: object, *args: object, **options: object) -> Any:

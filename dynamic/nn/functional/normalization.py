@@ -13,6 +13,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_inexact, is_narrow, limits
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.distances import norm_along
@@ -29,8 +30,7 @@ from staticgraph.compiler.layers.normalization import (
 )
 from staticgraph.compiler.llvm.loop_words import VECTOR
 from staticgraph.dynamic.core.dtypes import F32, DType
-from staticgraph.dynamic.core.errors import AutogradError, NoKernelError, SizeError
-from staticgraph.dynamic.core.required_ints import require_int
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, NoKernelError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.kernels.dispatch import LARGE_ROWS
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
@@ -110,7 +110,8 @@ def _mixed_layer_norm(input: Any, *others: Any) -> Any:
 def _check_last(input: Any, normalized_shape: Any, before: str) -> None:
     wanted = list(normalized_shape)
     for one in wanted:
-        require_int("rms_norm" if before == "*" else "layer_norm", "normalized_shape", 2, one)
+        if type(one) is not int and not hasattr(one, "__index__") and not isinstance(one, Dim):
+            raise ArgumentError(f"argument 'normalized_shape' has ints, not {one!r}")
     if not wanted:
         raise SizeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
