@@ -195,7 +195,7 @@ def normalise_axis(op: str, axis: int, ndim: int) -> int:
         raise AxisKindError(f"{op}: axis {axis!r} is not an int")
     if not -ndim <= axis < ndim:
         raise AxisError(f"{op}: axis {axis} is out of range for {ndim} axes")
-    return int(axis) % ndim
+    return operator.index(axis) % ndim  # of a tensor of floats, no int
 
 
 def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:

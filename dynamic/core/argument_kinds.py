@@ -41,7 +41,8 @@ def _is_number(value: object) -> bool:
 
 def _is_int(value: object) -> bool:
     if isinstance(value, Operand):
-        return getattr(value, "ndim", 0) == 0
+        shape = getattr(value, "shape", ())
+        return not shape or (len(shape) == 1 and type(shape[0]) is int and shape[0] == 1)
     return hasattr(value, "__index__") or isinstance(value, Dim)
 
 
@@ -206,6 +207,7 @@ OWN: dict[tuple[str, str], Kind | None] = {
     ("view", "shape"): ("tuple of ints", lambda value: _are_ints(value) or _is_dtype(value)),
     ("multi_margin_loss", "p"): None,
     ("embedding", "norm_type"): None,
+    ("embedding_bag", "norm_type"): None,
     ("gumbel_softmax", "eps"): None,
     **{(name, "lambd"): _FLOAT for name in ("hardshrink", "softshrink")},
     ("rrelu", "lower"): _FLOAT,

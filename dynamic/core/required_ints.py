@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 
@@ -12,7 +14,8 @@ def require_int(
     """TypeError for what is no int, and no size; RuntimeError for one below `least`."""
     if type(value) is int and (least is None or value >= least):
         return
-    if not hasattr(value, "__index__") and not isinstance(value, Dim):
+    whole = np.dtype(getattr(value, "dtype", np.int64)).kind in "biu"
+    if not (hasattr(value, "__index__") and whole) and not isinstance(value, Dim):
         given = type(value).__name__
         raise ArgumentError(
             f"{function}(): argument '{name}' (position {position}) must be int, not {given}"

@@ -12,6 +12,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.functions import counting, elements, sequences
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
 from staticgraph.dynamic.core.named_operands import taking_input
+from staticgraph.dynamic.operations.places import equal_parts
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -193,4 +194,4 @@ def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
             "torch.dsplit requires a tensor with at least 3 dimension, but got a tensor with "
             f"{input.ndim} dimensions!"
         )
-    return tuple(input.tensor_split(indices_or_sections, 2))
+    return equal_parts("dsplit", input, indices_or_sections, 2)

@@ -279,8 +279,7 @@ def vsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
         >>> dynamic.vsplit(dynamic.tensor([[1.0], [2.0]]), 2)
         (tensor([[1.]]), tensor([[2.]]))
     """
-    found: tuple[Any, ...] = input.tensor_split(indices_or_sections, 0)
-    return found
+    return equal_parts("vsplit", input, indices_or_sections, 0)
 
 
 def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
@@ -290,7 +289,18 @@ def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
         >>> dynamic.hsplit(dynamic.tensor([1.0, 2.0]), 2)
         (tensor([1.]), tensor([2.]))
     """
-    found: tuple[Any, ...] = input.tensor_split(indices_or_sections, min(input.ndim - 1, 1))
+    return equal_parts("hsplit", input, indices_or_sections, min(input.ndim - 1, 1))
+
+
+def equal_parts(name: str, input: Any, sections: Any, axis: int) -> tuple[Any, ...]:
+    """`tensor_split`; RuntimeError for a number of parts that does not divide the size."""
+    size = input.shape[axis] if input.ndim else 0
+    if isinstance(sections, int) and sections > 0 and isinstance(size, int) and size % sections:
+        raise AutogradError(
+            f"torch.{name} attempted to split along dimension {axis}, but the size of the "
+            f"dimension {size} is not divisible by the split_size {sections}!"
+        )
+    found: tuple[Any, ...] = input.tensor_split(sections, axis)
     return found
 
 

@@ -186,7 +186,9 @@ def nan_to_num(
         return input.clone()
     for place, (name, value) in enumerate((("nan", nan), ("posinf", posinf), ("neginf", neginf))):
         if value is not None:
-            require_number("nan_to_num", name, place + 2, value)
+            is_number = isinstance(value, Operand) and not getattr(value, "ndim", 0)
+            if not is_number:
+                require_number("nan_to_num", name, place + 2, value)
     known = limits(input._array.dtype)
     high = float(known.max) if posinf is None else posinf
     low = float(known.min) if neginf is None else neginf

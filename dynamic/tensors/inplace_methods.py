@@ -26,6 +26,7 @@ from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.core.whole_numbers import refuse_difference
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.devices import check_format
@@ -93,6 +94,8 @@ def _divided_whole(op: Op) -> Any:
 
 def _scaled(op: Op) -> Any:
     def method(self: object, other: object, *, alpha: Any = 1) -> Any:
+        if op is ops.subtract:
+            refuse_difference(self, other)
         return overwrite(self, op, (scaled_operand(self, other, alpha),))
 
     method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"

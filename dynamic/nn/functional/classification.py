@@ -27,7 +27,7 @@ from staticgraph.compiler.ops.declare import size_value
 from staticgraph.compiler.reference import classes
 from staticgraph.dynamic.core import eager_losses, eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, INT64
-from staticgraph.dynamic.core.errors import AutogradError, MixedError, SizeError
+from staticgraph.dynamic.core.errors import AutogradError, MixedError, NoKernelError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.kernels.quick import FEW, losses_of
@@ -79,6 +79,12 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise AutogradError(
             f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+        )
+    dtype = np.dtype(input.dtype)
+    if dtype.kind in "biu":
+        raise NoKernelError(
+            f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{DTYPES[dtype].legacy}': "
+            "cross_entropy takes floating-point logits as input, classes as target"
         )
     plain = weight is None and not label_smoothing
     _check_weight(input, weight)

@@ -17,8 +17,12 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     if size_average is None and reduce is None:
         return reduction
     for one in (size_average, reduce):
-        if isinstance(one, Operand):
-            raise AutogradError(f"size_average and reduce are bools, not a Tensor: {one.shape}")
+        shape = tuple(one.shape) if isinstance(one, Operand) else ()  # type: ignore[attr-defined]
+        if shape not in ((), (1,)):
+            raise AutogradError(
+                "size_average and reduce are bools: the truth of a Tensor of shape "
+                f"{list(shape)} is ambiguous"
+            )
     if not (reduce is None or reduce):
         reduction = "none"
     else:
