@@ -269,7 +269,7 @@ def known_array(function: str, value: object) -> Any:
     if array.dtype not in DTYPES or value is None:
         is_array = isinstance(value, np.ndarray | np.generic)
         given = f"an array of {array.dtype}" if is_array else type(value).__name__
-        raise TypeError(f"{function}(): an operand must be Tensor, not {given}")
+        raise ArgumentError(f"{function}(): an operand must be Tensor, not {given}")
     return array
 
 

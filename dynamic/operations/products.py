@@ -12,7 +12,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import promote_types, require_dtype
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.operations.arranging import movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
 from staticgraph.dynamic.operations.diagonals import diagonal
@@ -78,7 +78,10 @@ def mv(input: object, vec: object) -> Any:
     """
     _require_rank("mv", "self", input, 2)
     _require_rank("mv", "vec", vec, 1)
-    return ops.matmul(input, vec)
+    try:
+        return ops.matmul(input, vec)
+    except SizeError as error:
+        raise SizeError(str(error).replace(": matmul: ", ": mv: ")) from None
 
 
 def bmm(input: object, mat2: object, *, out: Any = None) -> Any:

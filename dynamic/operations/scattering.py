@@ -42,7 +42,7 @@ __all__ = [
 def _check(name: str, x: Any, dim: int, index: Any) -> int:
     """The axis; RuntimeError unless `index` is int64, of x's rank, and no larger off the axis."""
     axis = axis_of(name, dim, x.ndim)
-    require_index(f"{name}(): Expected dtype int32/int64 for index", index)
+    require_index(f"{name}(): Expected dtype int32/int64 for index: got {{0}}", index)
     if name != "gather" and not index._array.size:
         return axis
     if index.ndim != x.ndim:

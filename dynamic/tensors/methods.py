@@ -227,7 +227,10 @@ class Methods(_Made, Division, Indexing, Conversions):
         result = reshaped("view", self, shape)
         if self._overwritten is None and not shares_memory(result._array, self._array):
             raise SizeError(
-                "view: the size is not compatible with the tensor's strides: use reshape"
+                "view size is not compatible with input tensor's size and stride (at least one "
+                "dimension spans across two contiguous subspaces). Use .reshape(...) instead: view "
+                f"as {list(result.shape)} of a tensor of shape {list(self._array.shape)} and "
+                f"strides {list(self.stride())}"
             )
         return result
 

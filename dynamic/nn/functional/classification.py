@@ -176,7 +176,7 @@ def nll_loss(
         if found is not None:
             return found
     reduction = reduction_of(size_average, reduce, reduction)
-    _check_classes(input, target)
+    _check_classes(input, target, "nll_loss")
     _check_weight(input, weight)
     ignores = weight is not None or _is_ignored(target, ignore_index)
     index = ignore_index if ignores else None
@@ -221,7 +221,9 @@ def _in_bounds(function: Any, input: Any, target: Any, option: object) -> Any:
             raise
         values, classes = target._array, input.shape[class_axis(input)]
         bad = values[(values < 0) | (values >= classes)].flat[0]
-        raise OutOfRangeError(f"Target {bad} is out of bounds.") from None
+        raise OutOfRangeError(
+            f"Target {bad} is out of bounds: {classes} classes are counted from 0"
+        ) from None
 
 
 def _check_weight(input: Any, weight: Any) -> None:
@@ -242,10 +244,13 @@ def _indices_of(input: Any) -> list[int]:
     return [*shape[:1], *shape[2:]] if len(shape) > 1 else []
 
 
-def _check_classes(input: Any, target: Any) -> None:
+def _check_classes(input: Any, target: Any, name: str = "cross_entropy") -> None:
     kind = DTYPES[np.dtype(target.dtype)].legacy if isinstance(target, Tensor) else "Long"
     if kind not in ("Long", "Byte"):
-        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
+        raise AutogradError(
+            f"expected target dtype to be Long or Byte, but got {kind}: {name} takes class indices "
+            f"of shape {_indices_of(input)}"
+        )
     if not has_values(target) or not has_values(input):
         return  # the op compares what is known of the sizes
     shape, sizes = input._array.shape, target._array.shape
@@ -257,11 +262,14 @@ def _check_classes(input: Any, target: Any) -> None:
         )
     if len(shape) == 2 and len(sizes) > 1:
         raise ModuleError(
-            "0D or 1D target tensor expected, multi-target not supported: cross_entropy of an "
+            f"0D or 1D target tensor expected, multi-target not supported: {name} of an "
             f"input {list(shape)} takes class indices {list(wanted)}, got {list(sizes)}"
         )
     if sizes != wanted:
-        raise ModuleError(f"Expected target size {list(wanted)}, got {list(sizes)}")
+        raise ModuleError(
+            f"Expected target size {list(wanted)}, got {list(sizes)}: {name} of an input "
+            f"{list(shape)}"
+        )
 
 
 @called("BinaryCrossEntropy")
@@ -289,8 +297,13 @@ def binary_cross_entropy(
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
     values = input._array if has_values(input) else np.empty(0)
-    if ((values < 0) | (values > 1)).any():
-        raise AutogradError("all elements of input should be between 0 and 1")
+    outside = (values < 0) | (values > 1)
+    if outside.any():
+        raise AutogradError(
+            "all elements of input should be between 0 and 1: binary_cross_entropy takes "
+            f"probabilities, got {values[outside].flat[0]:g}: "
+            "binary_cross_entropy_with_logits takes any numbers"
+        )
     losses = ops.binary_cross_entropy(input, target)
     return reduced(losses if weight is None else losses * weight, reduction)
 

@@ -137,8 +137,10 @@ def _is_cast(input: Any, weight: Any) -> bool:
 
 def _mixed(input: Any, weight: Any) -> MixedError:
     first, second = (DTYPES[np.dtype(one.dtype)].legacy for one in (input, weight))
-    text = "mat1 and mat2 must have the same dtype, but got {} and {}"
-    return MixedError(text.format(first, second))
+    return MixedError(
+        f"mat1 and mat2 must have the same dtype, but got {first} and {second}: linear of input "
+        f"{list(input.shape)} and weight {list(weight.shape)}"
+    )
 
 
 def _of_linear(text: str, input: Any, weight: Any) -> str:

@@ -233,7 +233,10 @@ def _check_channels(input: Any, *values: Any) -> None:
     wanted = (input.shape[1],)
     for name, value in zip(("running_mean", "running_var", "weight", "bias"), values, strict=True):
         if value is not None and value.shape != wanted and differ(value.shape, wanted):
-            raise ModuleError(f"{name} should contain {wanted[0]} elements not {value.numel()}")
+            raise ModuleError(
+                f"{name} should contain {wanted[0]} elements not {value.numel()}: batch_norm of an "
+                f"input {list(input.shape)}"
+            )
 
 
 def _on_arrays(

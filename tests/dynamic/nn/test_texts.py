@@ -30,7 +30,8 @@ def test_errors_are_those_of_pytorch(program: str) -> None:
         exec(program, namespace(dynamic))
     assert isinstance(caught.value, StaticGraphError) or kind == "KeyError"
     ours, theirs = "staticgraph.dynamic.nn.containers", "torch.nn.modules.container"
-    assert str(caught.value).replace(ours, theirs) == message
+    text = str(caught.value).replace(ours, theirs)
+    assert text == message or text.startswith(f"{message.rstrip('.')}: ")  # and what was given
 
 
 @pytest.mark.parametrize("program", WARNINGS)
