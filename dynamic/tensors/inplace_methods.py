@@ -324,7 +324,7 @@ class InPlace(Operand):
             >>> bool(((x >= 2) & (x < 3)).all())
             True
         """
-        if a > b:
+        if not any(isinstance(one, complex | np.complexfloating) for one in (a, b)) and a > b:
             raise AutogradError(
                 f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}"
             )

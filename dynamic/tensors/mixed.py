@@ -13,7 +13,7 @@ import numpy as np
 from staticgraph.compiler.core.op import Op
 from staticgraph.dynamic.core.dtypes import DTYPES, F64, c_name
 from staticgraph.dynamic.core.errors import MixedError
-from staticgraph.dynamic.core.pytorch import called, known
+from staticgraph.dynamic.core.pytorch import known
 
 
 def _legacy(tensor: Any) -> str:
@@ -72,5 +72,4 @@ def refuse_mixed(op: Op, operands: Sequence[Any]) -> None:
     dtypes = {np.dtype(one.dtype) for one in operands if hasattr(one, "dtype")}
     unknown = any(one.kind in "OUS" for one in dtypes)  # which is refused otherwise
     if len(dtypes) > 1 and not unknown:
-        shapes = ", ".join(str(list(one.shape)) for one in operands if hasattr(one, "shape"))
-        raise MixedError(f"{TEXTS[text](*operands)}: {called(op) or op.name} of {shapes}")
+        raise MixedError(TEXTS[text](*operands))

@@ -122,8 +122,8 @@ def test_the_function_the_argument_and_what_was_got_are_named() -> None:
         (lambda: torch.gt(x, [1.0] * 3), "gt(): argument 'other' (position 2) must be Tensor or "
          "Number, not list"),
         (lambda: torch.cat([x], 1.5), "cat(): argument 'dim' (position 2) must be int, not float"),
-        (lambda: torch.addmm(x, x, x, alpha=x), "addmm() received an invalid combination "
-         "of arguments - got (Tensor, Tensor, Tensor, alpha=Tensor)"),
+        (lambda: torch.addmm(x, x, x, alpha=x), "addmm(): argument 'alpha' (position 5) "
+         "must be Number, not Tensor"),
         (lambda: torch.ones(2, requires_grad=x), "argument 'requires_grad' must be bool, "
          "not Tensor"),
         (lambda: torch.rand(2, pin_memory="a"), "rand(): argument 'pin_memory' must be "
@@ -168,7 +168,7 @@ def test_the_function_the_argument_and_what_was_got_are_named() -> None:
         (lambda x: x.sum(dtype=-7), (TypeError,), "to(): argument 'dtype' (position 2) must be "
          "torch.dtype, not int"),
         (lambda x: torch.index_select(x, 0, x[0]), (IndexError,), "index_select(): Expected dtype "
-         "int32 or int64 for index"),
+         "int32 or int64 for index: got Float"),
         (lambda x: torch.tensordot(x, x, "a"), (RuntimeError,), "tensordot expects dims to be int "
          "or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got dims=a"),
         (lambda x: x.masked_fill(x > 0, x[0]), (RuntimeError,), "masked_fill_ only supports a "
