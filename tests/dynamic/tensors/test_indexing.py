@@ -92,7 +92,7 @@ def test_nothing_is_assigned_to_false():
         ((torch.tensor([0.5]),), "^tensors used as indices must be long, int, byte or bool"),
         ((1.5,), r"^only integers, slices \(`:`\), ellipsis .*\(got float\)$"),
         ((0, 0, [0]), r"^too many indices for tensor of dimension 2: its shape is \[2, 3\]$"),
-        ((0, 0, slice(None)), r"^too many indices for tensor of dimension 2: its shape is \[2, 3\]$"),
+        ((0, 0, slice(None)), "^too many indices for tensor of dimension 2: its shape is "),
     ],
 )  # fmt: skip
 def test_keys_that_do_not_fit(key, text):
