@@ -63,7 +63,8 @@ _triu = _triangle_op("triu", _upper, "Matrices with zeros below a diagonal.")
 def _triangle(op: Op, input: Any, diagonal: int) -> Any:
     if input.ndim < 2:
         raise AutogradError(f"{op.name}: input tensor must have at least 2 dimensions")
-    require_int(op.name, "diagonal", 2, diagonal)
+    if type(diagonal) is not int:
+        require_int(op.name, "diagonal", 2, diagonal)
     return as_one_node(op, input, diagonal=diagonal)
 
 

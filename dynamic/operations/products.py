@@ -32,10 +32,11 @@ Labels = list[str]
 
 
 def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
-    refuse_complex_factor("beta", beta, product)
-    refuse_complex_factor("alpha", alpha, product)
     if alpha != 1:
+        refuse_complex_factor("alpha", alpha, product)
         product = product * alpha
+    if beta != 1:
+        refuse_complex_factor("beta", beta, product)
     if beta == 0:  # nan in the input is ignored
         total = product + ops.where(np.array(False), input, 0)
     else:

@@ -428,7 +428,8 @@ class Methods(_Made, Division, Indexing, Conversions):
             >>> dynamic.round(dynamic.tensor([0.5, 1.5, -1.7]))
             tensor([ 0.,  2., -2.])
         """
-        require_int("round", "decimals", 2, decimals)
+        if type(decimals) is not int:
+            require_int("round", "decimals", 2, decimals)
         if not decimals:
             return ops.round(self)
         scale = 10.0**decimals

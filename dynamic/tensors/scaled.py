@@ -16,10 +16,11 @@ def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
     """`other` times a number, in the dtype of its sum with a tensor, not in its own."""
     if not isinstance(alpha, Operand) and alpha == 1:
         return other
-    of_many = isinstance(alpha, Operand) and getattr(alpha, "ndim", 0) > 0
-    if of_many or not (isinstance(alpha, complex | np.number | Operand) or is_real(alpha)):
-        raise ArgumentError(f"argument 'alpha' must be Number, not {type(alpha).__name__}")
-    refuse_complex_factor("alpha", alpha, x, other)
+    if type(alpha) is not int and type(alpha) is not float:
+        of_many = isinstance(alpha, Operand) and getattr(alpha, "ndim", 0) > 0
+        if of_many or not (isinstance(alpha, complex | np.number | Operand) or is_real(alpha)):
+            raise ArgumentError(f"argument 'alpha' must be Number, not {type(alpha).__name__}")
+        refuse_complex_factor("alpha", alpha, x, other)
     number = not isinstance(other, Operand)
     if number:
         return other * alpha

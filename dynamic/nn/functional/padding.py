@@ -48,9 +48,11 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
         >>> nn.functional.pad(dynamic.tensor([1.0, 2.0]), (1, 2))
         tensor([0., 1., 2., 0., 0.])
     """
-    for one in sizes_of((pad,), "pad", "pad"):
-        require_int("pad", "pad", 2, one)
-    widths = [int(one) for one in pad]
+    given = pad if isinstance(pad, tuple) else sizes_of((pad,), "pad", "pad")
+    for one in given:
+        if type(one) is not int:
+            require_int("pad", "pad", 2, one)
+    widths = [int(one) for one in given]
     if len(widths) % 2:
         raise AutogradError("Padding length must be divisible by 2")
     if len(widths) > 2 * input.ndim:
