@@ -171,7 +171,7 @@ OWN: dict[tuple[str, str], Kind | None] = {
     **{(name, "fill_value"): _NUMBER for name in ("full", "full_like", "new_full")},
     **{(name, "n"): _INT for name in ("eye", "fft", "ifft", "rfft", "irfft", "hfft", "ihfft",
         "fftfreq", "rfftfreq", "matrix_power", "polygamma", "diff", "randperm")},
-    **{(name, "p"): _NUMBER for name in ("dropout", "dist", "cdist", "pdist", "norm", "renorm",
+    **{(name, "p"): _NUMBER for name in ("dropout", "dist", "cdist", "pdist", "norm",
         "pairwise_distance", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d",
         "dropout3d", "normalize", "multi_margin_loss", "triplet_margin_loss")},
     ("mvlgamma", "p"): _INT,
@@ -221,10 +221,14 @@ OWN: dict[tuple[str, str], Kind | None] = {
     **{(name, one): _FLOAT for name in ("normal_", "log_normal_") for one in ("mean", "std")},
     **{(name, one): _FLOAT for name in ("uniform_", "random_") for one in ("from", "to")},
     ("cauchy_", "median"): _FLOAT,
+    **{("promote_types", one): _DTYPE for one in ("type1", "type2")},
+    **{("can_cast", one): _DTYPE for one in ("from_", "to")},
     ("geometric_", "p"): _FLOAT,
     ("cov", "correction"): _INT,
     ("kaiser_window", "beta"): _FLOAT,
-    ("range", "end"): _NUMBER,
+    **{("range", one): _FLOAT for one in ("start", "end", "step")},
+    **{("renorm", one): _FLOAT for one in ("p", "maxnorm")},
+    **{(name, "norm_type"): _FLOAT for name in ("lp_pool1d", "lp_pool2d", "lp_pool3d")},
 }  # fmt: skip
 """By function and argument, where a function has another kind than others, or none is known."""
 

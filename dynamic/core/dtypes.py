@@ -348,6 +348,15 @@ def require_places(index: Any) -> None:
         raise OutOfRangeError("index_fill_(): Expected dtype int64 for index.")
 
 
+def require_one(value: Any) -> None:
+    """RuntimeError for a tensor with axes where slices are filled with one number."""
+    if getattr(value, "ndim", 0):
+        raise AutogradError(
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s)."
+        )
+
+
 def _require(
     text: str, x: Any, dtypes: tuple[NumpyDType, ...], kind: type[StaticGraphError]
 ) -> None:

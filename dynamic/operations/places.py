@@ -216,6 +216,8 @@ def diagflat(input: object, offset: int = 0) -> Any:
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """A view of the windows of an axis, along a new last axis."""
     axis = axis_of("unfold", dimension, input.ndim)
+    require_int("unfold", "size", 2, size)
+    require_int("unfold", "step", 3, step)
     length = input.shape[axis] if input.ndim else 1
     if step <= 0:
         raise AutogradError(f"step is {step} but must be > 0")

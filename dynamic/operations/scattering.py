@@ -17,6 +17,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_dtype,
     require_index,
     require_mask,
+    require_one,
     require_places,
 )
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
@@ -270,8 +271,8 @@ def index_fill(input: Any, dim: int, index: object, value: Any) -> Any:
         tensor([0., 7.])
     """
     require_places(index)
+    require_one(value)
     value = _number(value, input)
-    value = value if not value.ndim else ops.reshape(value, ())
     return _slices(ops.index_fill, input, axis_of("index", dim, input.ndim), index, value)
 
 

@@ -27,7 +27,7 @@ from staticgraph.dynamic.core.dtypes import (
     get_default_dtype,
     promote_types,
 )
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, ComplexArgumentError
 from staticgraph.dynamic.core.no_tensors import of_kinds, refuse
 from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import sizes_of
@@ -119,6 +119,7 @@ def _as_array(data: object, dtype: object) -> Any:
     try:
         array = np.array(plain, None if dtype is None else as_numpy_dtype(dtype))
     except ValueError:
+        refuse_nothing(data)
         raise refused_rows(data) from None
     except OverflowError:
         return _narrowed(np.array(plain), as_numpy_dtype(dtype))
@@ -418,7 +419,8 @@ def arange(
     numbers = [value.item() if isinstance(value, Tensor) else value for value in (start, end, step)]
     for name, value in zip(("start", "end", "step"), numbers, strict=True):
         if not (is_real(value) or isinstance(value, Dim)):
-            raise TypeError(
+            complex_number = isinstance(value, complex | np.complexfloating)
+            raise (ComplexArgumentError if complex_number else ArgumentError)(
                 f"arange(): argument '{name}' must be Number, not {type(value).__name__}"
             )
     if numbers[2] == 0:

@@ -20,6 +20,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_dtype,
     require_index,
     require_mask,
+    require_one,
     require_places,
 )
 from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
@@ -207,11 +208,7 @@ class InPlace(Operand):
     def index_fill_(self, dim: int, index: object, value: object) -> Any:
         """Set the slices at `index` along one axis to one number."""
         require_places(index)
-        if getattr(value, "ndim", 0):
-            raise AutogradError(
-                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                f"{value.ndim} dimension(s)."  # type: ignore[attr-defined]
-            )
+        require_one(value)
         assign(*self._slices(dim, index, overlapping=True), value)
         return self
 

@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.dtypes import BOOL, result_type
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, ComplexArgumentError
 
 
 def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
@@ -47,6 +47,7 @@ def as_weight(x: Any, weight: Any) -> Any:
     if not isinstance(weight, Operand):
         if not isinstance(weight, int | float | np.integer | np.floating):
             given = type(weight).__name__
-            raise TypeError(f"lerp(): argument 'weight' (position 2) must be Tensor, not {given}")
+            wrong = ComplexArgumentError if isinstance(weight, complex) else ArgumentError
+            raise wrong(f"lerp(): argument 'weight' (position 2) must be Tensor, not {given}")
         return weight
     return weight if weight.ndim else weight.to(x.dtype)  # type: ignore[attr-defined]

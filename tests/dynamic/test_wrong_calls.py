@@ -80,11 +80,11 @@ def test_what_is_not_taken_is_refused_in_words(name: str) -> None:
 
 @pytest.mark.long
 def test_nearly_all_errors_are_of_pytorchs_class() -> None:
-    """Of about 24,000 calls; what is taken beside PyTorch's is what NumPy takes as well."""
+    """Of about 24,000 calls; most that is taken beside PyTorch's are numbers for tensors."""
     total: Counter[str] = sum((_ends(one) for one in HERE if one not in NOT_TAKEN), Counter())
     assert total["as there"] > 20000
-    assert total["another class"] < 0.01 * total["as there"], total
-    assert total["taken"] < 0.1 * total["as there"], total
+    assert total["another class"] < 0.009 * total["as there"], total
+    assert total["taken"] < 0.065 * total["as there"], total
     assert total["refused"] < 50, total
 
 

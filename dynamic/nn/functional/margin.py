@@ -187,8 +187,8 @@ def multi_margin_loss(
             f"samples (batch size). Expected target size [{x.shape[0]}], but got "
             f"{list(target.shape)}."
         )
-    if weight is not None and getattr(weight, "ndim", 1) != 1:
-        raise OptionError(f"weight must be one-dimensional, not of shape {list(weight.shape)}")
+    if weight is not None and getattr(weight, "ndim", 0) != 1:
+        raise OptionError(f"multi_margin_loss: weight must be one-dimensional, not {weight!r:.80}")
     losses = by_classes(x, target, p, margin, weight)
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
 

@@ -14,7 +14,7 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.layers.padding import INDICES, constant, pairs_of
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.nn.functional.windows import listed
@@ -48,6 +48,10 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
         >>> nn.functional.pad(dynamic.tensor([1.0, 2.0]), (1, 2))
         tensor([0., 1., 2., 0., 0.])
     """
+    if hasattr(pad, "__index__"):
+        raise ArgumentError(
+            f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}"
+        )
     given = pad if isinstance(pad, tuple) else sizes_of((pad,), "pad", "pad")
     for one in given:
         if type(one) is not int:

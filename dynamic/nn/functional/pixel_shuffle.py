@@ -20,6 +20,11 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
         tensor([[[0., 1.],
                  [2., 3.]]])
     """
+    if input.ndim < 3:
+        raise AutogradError(
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.ndim} dimension(s)"
+        )
     r, channels = upscale_factor, input.shape[-3]
     if isinstance(channels, int) and channels % (r * r):
         raise AutogradError(
