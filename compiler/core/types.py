@@ -204,7 +204,9 @@ def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
         return tuple(range(ndim))
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
-    listed = axis if isinstance(axis, Iterable) and not isinstance(axis, dict) else (axis,)
+    if isinstance(axis, dict):
+        raise AxisKindError(f"{op}: axis {axis!r} is not an int")
+    listed = axis if isinstance(axis, Iterable) else (axis,)
     axes = sorted(normalise_axis(op, one, ndim) for one in listed)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"{op}: an axis is repeated in {axis!r}")

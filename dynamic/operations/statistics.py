@@ -386,10 +386,9 @@ def bucketize(
         >>> dynamic.bucketize(dynamic.tensor([0.5, 1.0, 9.0]), dynamic.tensor([1.0, 2.0]))
         tensor([0, 0, 2])
     """
-    if getattr(boundaries, "ndim", 1) != 1:
-        raise AutogradError(
-            f"boundaries tensor must be 1 dimension, but got dim({np.ndim(boundaries)})"
-        )
+    ndim = getattr(boundaries, "ndim", 1)
+    if ndim != 1:
+        raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

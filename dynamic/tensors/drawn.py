@@ -135,7 +135,7 @@ def randperm(
     out = check_options("randperm", options)
     refuse_sizes("randperm", (n,))
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
-    if isinstance(n, float | list | tuple) or getattr(n, "ndim", 0):
+    if isinstance(n, float | list | tuple) or getattr(n, "ndim", 0) > 0:
         kind = type(n).__name__
         raise ArgumentError(f"randperm(): argument 'n' (position 1) must be int, not {kind}")
     return leaf(ops.astype(source_of(generator).permutation(n), wanted), requires_grad, out)

@@ -230,7 +230,7 @@ class Methods(_Made, Division, Indexing, Conversions):
                 "view size is not compatible with input tensor's size and stride (at least one "
                 "dimension spans across two contiguous subspaces). Use .reshape(...) instead: view "
                 f"as {list(result.shape)} of a tensor of shape {list(self._array.shape)} and "
-                f"strides {list(self.stride())}"
+                f"strides {[one // self._array.itemsize for one in self._array.strides]}"
             )
         return result
 

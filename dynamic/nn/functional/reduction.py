@@ -17,7 +17,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     if size_average is None and reduce is None:
         return reduction
     for one in (size_average, reduce):
-        shape = tuple(one.shape) if isinstance(one, Operand) else ()  # type: ignore[attr-defined]
+        shape = tuple(one.shape) if isinstance(one, Operand) else ()
         if shape not in ((), (1,)):
             raise AutogradError(
                 "size_average and reduce are bools: the truth of a Tensor of shape "
