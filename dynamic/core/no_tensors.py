@@ -137,6 +137,8 @@ def refuse_kinds(
         raise ComplexArgumentError(str(error)) from None
     if isinstance(error, TypeError) and _says_so(name, str(error)):
         return
+    if isinstance(error, TypeError) and "got an unexpected keyword argument" in str(error):
+        return  # there is no such argument, of whatever kind
     said = wrong_argument(name, function, args, options, method)
     if said is not None:
         try:
