@@ -259,7 +259,7 @@ class Op:
         plain = are_plain(operands, self.floating)
         if not plain:
             refuse_overriding(self.name, operands)
-            refuse_objects(self.name, operands)
+            refuse_objects(self.name, operands, self.complex != "any")
             if not self.complex:
                 self.refuse_complex(operands)
         given = operands
