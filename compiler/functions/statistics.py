@@ -48,8 +48,9 @@ def amax(
 
 
 def _shared(extremum: Op, *args: Value, **options: Value) -> Value:
+    assert extremum.bind is not None
     operands, attrs = extremum.bind(*args, **options)
-    return extremum.bound(operands, {**attrs, "ties": "even"})
+    return extremum.bound(operands, {**(attrs or {}), "ties": "even"})
 
 
 def amin(
