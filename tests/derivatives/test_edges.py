@@ -51,7 +51,13 @@ EDGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EDGES)
+_LONG = ("erfcx",)
+"""Whose second derivatives take long to compile."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.long) if one in _LONG else one for one in EDGES]
+)
 def test_derivatives_at_edges(name: str) -> None:
     edge = EDGES[name]
     points, ones = np.array(edge.points), np.ones(len(edge.points))
