@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand
@@ -328,13 +329,24 @@ def permutation(key: object, x: Value, axis: int = 0) -> Value:
         >>> sg.random.permutation(sg.random.key(0), 5)
         array([1, 0, 4, 2, 3])
     """
-    key = key_of("permutation", key)
-    if not isinstance(x, Operand) and np.ndim(x) == 0:
-        return ops.random_order(drawn(ops.threefry, key, shape_of("permutation", x)))
+    if isinstance(x, int) or (not isinstance(x, Operand) and np.ndim(x) == 0):
+        return _in_order(key, x)
     x = as_value(x)
     place = normalise_axis("permutation", axis, len(x.shape))
-    order = ops.random_order(drawn(ops.threefry, key, (x.shape[place],)))
+    order = _in_order(key, (x.shape[place],))
+    if order.__class__ is np.ndarray and x.__class__ is np.ndarray:
+        return x.take(order, place)
     return ops.take(x, order, axis=place)
+
+
+def _in_order(key: Any, count: Any) -> Any:
+    """The numbers below a count in a random order."""
+    words = planned("permutation", _words, key, count)
+    return provided.shuffle(words) if words.__class__ is np.ndarray else ops.random_order(words)
+
+
+def _words(shape: object) -> Draw:
+    return Draw(ops.threefry, shape_of("permutation", shape))
 
 
 def dropout(x: Value, rate: float = 0.5, *, key: object) -> Value:
