@@ -96,7 +96,8 @@ def _randint(shape: object, minval: Value, maxval: Value, dtype: object) -> Draw
         make, low = _from_any, ops.astype(low, INT64)
         parameters = (ops.astype(high, INT64) - low, low)
     else:
-        make, *parameters = _range(low, high, wanted)
+        make, *found = _range(low, high, wanted)
+        parameters = (found[0], found[1])
     return Draw(
         of_dtype(make, wanted), common_shape("randint", sizes, *parameters), tuple(parameters)
     )

@@ -139,7 +139,7 @@ def choice(
     if order.__class__ is np.ndarray:
         order = order[:count] if len(sizes) == 1 else order[:count].reshape(sizes)
         if source.__class__ is np.ndarray:
-            return cast("Array", source).take(order, place)
+            return source.take(order, place)
     else:
         order = ops.reshape(order[:count], sizes)
     return order if source is None else ops.take(source, order, axis=place)
