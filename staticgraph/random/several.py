@@ -13,7 +13,7 @@ from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import DType, normalise_axis
-from staticgraph.compiler.core.values import Array, Value
+from staticgraph.compiler.core.values import Value
 from staticgraph.random.continuous import gumbel, log_gamma, normal, of_dtype
 from staticgraph.random.discrete import by_inversion, integers_below, of_chances, randint
 from staticgraph.random.draws import (
