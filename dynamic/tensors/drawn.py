@@ -114,7 +114,12 @@ def randint(
         )
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
     drawn = source_of(generator).integers(low, high, sizes)
-    return leaf(ops.astype(drawn, wanted), requires_grad, out)
+    return leaf(_as_asked(drawn, wanted), requires_grad, out)
+
+
+def _as_asked(drawn: Any, wanted: np.dtype[Any]) -> Any:
+    """Integers in another dtype than int64 if one was asked for; without a copy if none was."""
+    return drawn if wanted == INT64 else ops.astype(drawn, wanted)
 
 
 @of_kinds
@@ -138,7 +143,7 @@ def randperm(
     if isinstance(n, float | list | tuple) or getattr(n, "ndim", 0) > 0:
         kind = type(n).__name__
         raise ArgumentError(f"randperm(): argument 'n' (position 1) must be int, not {kind}")
-    return leaf(ops.astype(source_of(generator).permutation(n), wanted), requires_grad, out)
+    return leaf(_as_asked(source_of(generator).permutation(n), wanted), requires_grad, out)
 
 
 rand_like, randn_like = like(rand, True), like(randn, True)
