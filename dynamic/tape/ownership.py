@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-
 _HELD = [object()]
 _ONE = sys.getrefcount(_HELD[0])
 """What is counted of an object with one holder: that, and the argument of the question."""

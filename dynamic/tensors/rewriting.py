@@ -1,4 +1,4 @@
-"""Functions that overwrite their operand: one node, as in PyTorch, whatever they are composed of."""
+"""Functions that overwrite their operand: one node, as in PyTorch, whatever they compose."""
 
 from __future__ import annotations
 
