@@ -13,6 +13,13 @@ _ONE = sys.getrefcount(_HELD[0])
 """What is counted of an object with one holder: that, and the argument of the question."""
 
 
+def unheld(arrays: Sequence[Any]) -> bool:
+    """Whether only this list holds its first array, which has memory of its own."""
+    if type(arrays[0]) is not np.ndarray or sys.getrefcount(arrays[0]) > _ONE:
+        return False
+    return arrays[0].base is None
+
+
 def alone(tensors: Sequence[Any], place: int) -> bool:
     """Whether only this list holds a tensor, and only the tensor its array, with its own memory.
 
