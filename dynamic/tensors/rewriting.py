@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.reference.copies import copy_into
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.nodes import class_named
@@ -17,9 +18,10 @@ from staticgraph.dynamic.tensors.views import rebase
 def rewrite(tensor: Any, function: Callable[[Any], Any], name: str) -> Any:
     """Set `tensor` to `function(tensor)`; the last node that this records becomes the tensor's.
 
-    It gets this name of PyTorch's. The function leaves shape and dtype as they are.
+    It gets this name of PyTorch's. The function leaves shapes and floating dtypes as they are.
     """
-    if type(tensor) not in PLAIN or (paused and mode.capture is not None):
+    captured = paused and mode.capture is not None
+    if type(tensor) not in PLAIN or captured or not is_inexact(tensor._array.dtype):
         return tensor.copy_(function(tensor.clone()))
     check_writable(tensor)
     before, edge = tensor, tensor._node if mode.enabled else None

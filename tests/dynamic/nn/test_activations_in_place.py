@@ -71,6 +71,7 @@ def test_without_a_graph_and_under_transforms():
     x = torch.tensor([-1.0, 1.0])
     with torch.no_grad():
         assert F.leaky_relu(x, 0.5, inplace=True) is x and x.tolist() == [-0.5, 1]
+    assert F.relu6(torch.tensor([-1, 2, 9]), inplace=True).tolist() == [0, 2, 6]
     leaf = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         F.mish(leaf, inplace=True)
