@@ -66,8 +66,8 @@ CAUSES = (
     ),
     Cause(
         r"views_cross_dtype",
-        "`transpose_` of the parts of a complex tensor: the gradient is that of finite differences, "
-        "which PyTorch's is not",
+        "`transpose_` of the parts of a complex tensor: the gradient is that of finite "
+        "differences, which PyTorch's is not",
         False,
     ),
     Cause(r"pynode_destruction", "a traceback names the error's class, not `RuntimeError`", False),
