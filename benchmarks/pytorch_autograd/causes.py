@@ -48,32 +48,26 @@ CAUSES = (
         True,
     ),
     Cause(r"view_replay", "replay of views, by private names", False),
-    Cause(
-        r"inplace_on_view_not_same|metadata_check_(for|checks)_storage",
-        "forward mode: steps beyond the memory of a tangent, and what a view of a batch is a view "
-        "of",
-        False,
-    ),
     Cause(r"conj|neg_bit", "lazy conjugates (`is_conj`, `is_neg`): memory holds the values", False),
     Cause(
-        r"no_grad_copy|grad_hook_ordering|no_unnecessary_unwrapping",
-        "which object or memory a gradient or a saved tensor is: here copies",
+        r"no_unnecessary_unwrapping",
+        "which object a saved tensor is, other than a leaf: nodes keep arrays, not tensors",
         False,
     ),
     Cause(
-        r"attr_bindings|inplace_on_view_backward",
-        "what nodes keep, and the nodes of second derivatives, where rules are composed otherwise",
+        r"attr_bindings",
+        "what nodes keep beside tensors (`_saved_indices`, `_saved_mode`, ...)",
         False,
     ),
     Cause(
-        r"not_implemented_grad|original_inplace_detach|prod_gradgrad_error",
-        "more lenient: a derivative where PyTorch has an error",
+        r"original_inplace_detach|prod_gradgrad_error",
+        "more lenient: the right derivative where PyTorch has an error",
         False,
     ),
     Cause(
         r"views_cross_dtype",
-        "`transpose_` of the parts of a complex tensor: the gradient is that of `transpose`, which "
-        "PyTorch's is not",
+        "`transpose_` of the parts of a complex tensor: the gradient is that of finite "
+        "differences, which PyTorch's is not",
         False,
     ),
     Cause(r"pynode_destruction", "a traceback names the error's class, not `RuntimeError`", False),

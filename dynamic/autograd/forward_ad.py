@@ -10,16 +10,12 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.func import dual as duals
-from staticgraph.dynamic.func.batched import Batched
+from staticgraph.dynamic.func.layouts import laid_out
 from staticgraph.dynamic.func.tracer import Level, Tracer, enter_level, exit_level, settled
-from staticgraph.dynamic.tensors.strided import layout, owner, strided
-from staticgraph.dynamic.tensors.tensor import fresh
 
 __all__ = [
     "UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
@@ -160,32 +156,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         )
     tensor = settled(tensor)
     if tensor.shape == tangent.shape and not isinstance(tensor, Tracer):
-        tangent = _laid_out(tangent, tensor)
+        tangent = laid_out(tangent, tensor)
     return duals.make_dual(current, tensor, tangent)
-
-
-def _laid_out(tangent: Any, primal: Any) -> Any:
-    """The tangent, or a copy of it that is laid out as its primal, so that views of both are alike.
-
-    Of a batch of tangents the steps of one example count, not how much memory there is beside it.
-    """
-    own = layout(primal._array)
-    moving = [i for i, size in enumerate(own.shape) if size > 1]
-    if not primal._array.size:
-        return tangent
-    if isinstance(tangent, Tracer):
-        if not isinstance(tangent, Batched) or isinstance(tangent._held, Tracer):
-            return tangent
-        batch = tangent._held._array
-        steps = [one // batch.itemsize for one in batch.strides[1:]]
-        return tangent if all(steps[i] == own.steps[i] for i in moving) else tangent.clone()
-    size = owner(primal._array).size
-    given = layout(tangent._array)
-    if size == owner(tangent._array).size and all(given.steps[i] == own.steps[i] for i in moving):
-        return tangent
-    memory = np.zeros(size, tangent._array.dtype)
-    copied = fresh(strided(memory, own.shape, own.steps, own.start))
-    return copied.copy_(tangent)
 
 
 def unpack_dual(tensor: object, *, level: int | None = None) -> UnpackedDualTensor:

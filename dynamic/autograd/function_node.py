@@ -13,6 +13,7 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.overrides import overrides
 from staticgraph.compiler.ops import astype
 from staticgraph.compiler.ops.declare import unbroadcast
+from staticgraph.compiler.reference.copies import copied
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.core.user_warnings import warn
@@ -27,6 +28,7 @@ from staticgraph.dynamic.tape.nodes import (
     SeveralOutputs,
     next_number,
 )
+from staticgraph.dynamic.tape.ownership import alone
 from staticgraph.dynamic.tape.saved_tensors import NONE, Packed, SavedTensor
 from staticgraph.dynamic.tape.undefined import UNDEFINED
 from staticgraph.dynamic.tensors.inplace import touch
@@ -142,15 +144,15 @@ class FunctionNode(SeveralOutputs):
 
     def pull(self, g: Cotangents, create_graph: bool) -> list[tuple[Any, Any]]:
         """The cotangents that the user's backward returns, checked."""
-        given = [as_tensor(one) for one in g.listed(self.count)]
+        given = [as_tensor(g.parts.pop(i, None)) for i in range(self.count)]
         if self.ctx._materialize:
             all_of_them = self.ctx._materialize_non_diff_grads
             for i, spec in enumerate(self.outputs):
                 if given[i] is None and spec is not None and (all_of_them or i in self.moving):
                     given[i] = wrap(np.zeros(spec.shape, spec.dtype))
         results = self.function._reverse()(self.ctx, *given)
-        if not isinstance(results, tuple | list):
-            results = (results,)
+        del given
+        results = list(results) if isinstance(results, tuple | list) else [results]
         expected = len(self.edges)
         if len(results) > expected and all(one is None for one in results[expected:]):
             results = results[:expected]
@@ -159,19 +161,28 @@ class FunctionNode(SeveralOutputs):
                 f"function {self.name()} returned an incorrect number of gradients (expected "
                 f"{expected}, got {len(results)})"
             )
-        parts = []
+        parts: list[tuple[Any, Any]] = []
         self.found = []
-        for i, (edge, result) in enumerate(zip(self.edges, results, strict=True)):
-            if edge is None:
-                continue
-            self.found.append(i)
-            if result is None:
-                parts.append((edge, UNDEFINED))
-            else:
-                result = self._fitted(i, result)
-                # a view: the user may hold the array
-                parts.append((edge, result if create_graph else result._array[...]))
+        for i, edge in enumerate(self.edges):
+            if edge is not None:
+                self.found.append(i)
+                parts.append((edge, self._part(results, i, create_graph)))
+            results[i] = None
         return parts
+
+    def _part(self, results: list[Any], i: int, create_graph: bool) -> Any:
+        """The cotangent of one argument, which is the user's own memory only if nobody has it."""
+        if results[i] is None:
+            return UNDEFINED
+        results[i] = self._fitted(i, results[i])
+        if create_graph:
+            return results[i]
+        if alone(results, i):
+            return results[i]._array
+        edge, array = self.edges[i], results[i]._array
+        if type(edge) is AccumulateGrad and edge.grad is None and array.base is None:
+            return copied(array, "K")  # as the leaf would, so that another one may have the array
+        return array[...]
 
     def undefined(self, create_graph: bool) -> list[tuple[Any, Any]]:
         """The cotangents that backward returns for zeros, or for None as `ctx` says."""

@@ -14,9 +14,11 @@ from staticgraph.compiler.graph.expression import Handle
 from staticgraph.compiler.ops.batching import Example
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError, ControlError
+from staticgraph.dynamic.func.layouts import last_step, layout_of
 from staticgraph.dynamic.func.pull import pull
 from staticgraph.dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches
 from staticgraph.dynamic.tensors.inplace import overwrite
+from staticgraph.dynamic.tensors.strided import may_overlap
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 _ITEM = (
@@ -173,6 +175,26 @@ class Batched(Tracer, plain=False):
 
     def _inside(self, function: Callable[[Any], Any]) -> Batched:
         return Batched(self._level, function(self._data))
+
+    def _strided(self, size: Sequence[int], stride: Sequence[int], start: int | None) -> Batched:
+        whole = layout_of(self._data)
+        start = whole.start if start is None else start
+        reach = start + last_step(size, stride) + 1
+        own = whole.start + last_step(whole.shape[1:], whole.steps[1:]) + 1
+        if 0 not in size and not whole.start <= start < reach <= own:
+            raise AutogradError(
+                f"result = tensor.as_strided({list(size)}, {list(stride)}, {start}) can access "
+                "memory outside of `tensor`. `result` can access some memory in range "
+                f"[{start}, {reach}], but `tensor` can only access some memory in range "
+                f"[{whole.start}, {own}]. This is not supported inside of vmap, please try to "
+                "rewrite the `as_strided` call as a sequence of PyTorch view operations"
+            )
+        count, step = whole.shape[0], whole.steps[0]
+        if may_overlap(whole.shape, whole.steps):  # each example has a gradient of its own
+            starts = [start + i * step for i in range(count)]
+            each = [self._data[i].as_strided(size, stride, one) for i, one in enumerate(starts)]
+            return self._with(evaluated(eager_ops.stack, each, {"axis": 0}))
+        return self._with(self._data.as_strided((count, *size), (step, *stride), start))
 
     def _applied(self, op: Op, operands: Sequence[Tensor], attrs: Attrs) -> Any:
         level = self._level

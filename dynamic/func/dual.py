@@ -10,6 +10,7 @@ from typing import Any
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.layouts import laid_out, layout_of
 from staticgraph.dynamic.func.pull import pull
 from staticgraph.dynamic.func.tangents import tangent_of_op, tangents_of_items
 from staticgraph.dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
@@ -58,6 +59,16 @@ class Dual(Tracer, plain=False):
 
     def _inside(self, function: Callable[[Any], object]) -> Dual:
         return Dual(self._level, function(self._primal), function(self._tangent))
+
+    def _strided(self, size: Sequence[int], stride: Sequence[int], start: int | None) -> Dual:
+        primal, tangent = self._primal, self._tangent
+        if not isinstance(primal, Tracer):
+            tangent = laid_out(tangent, primal)
+        first = None
+        if start is not None:
+            first = start + layout_of(tangent).start - layout_of(primal).start
+        primal = primal.as_strided(size, stride, start)
+        return Dual(self._level, primal, tangent.as_strided(size, stride, first))
 
     def detach(self) -> Any:
         """The primal without its history of either mode."""

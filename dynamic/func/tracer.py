@@ -40,9 +40,10 @@ class Level:
         open: whether the run has not ended.
         by_hand: whether it is one of `forward_ad`, inside of which the user may call `backward`.
         turned: the tensors that have become dual numbers of it, as they were overwritten by some.
+        bases: those of them that others are views of, and maybe nothing else holds.
     """
 
-    __slots__ = ("by_hand", "depth", "number", "open", "size", "turned")
+    __slots__ = ("bases", "by_hand", "depth", "number", "open", "size", "turned")
 
     def __init__(self, size: int | None, by_hand: bool = False) -> None:
         self.by_hand = by_hand
@@ -51,6 +52,7 @@ class Level:
         self.size = size
         self.open = True
         self.turned: list[weakref.ref[Tracer]] = []
+        self.bases: list[Tracer] = []
 
 
 class _Open(threading.local):
@@ -83,6 +85,7 @@ def exit_level(level: Level) -> None:
         if type(tensor) is Tensor and tensor._note is not None:
             base, *rest = tensor._note
             tensor._note = (bases.get(id(base), base), *rest)
+    level.bases.clear()
 
 
 @contextmanager

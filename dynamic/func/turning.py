@@ -31,6 +31,8 @@ def become_dual(tensor: Any, level: Level, like: Any) -> None:
     if not isinstance(base, Tracer):
         views = _views_of(base)
         _turn(base, level, tangent)
+        if views:
+            level.bases.append(base)  # their notes have its primal instead
         for view in views:
             _turn(view, level, _cut(view, base._primal, tangent))
     if not isinstance(tensor, Tracer):

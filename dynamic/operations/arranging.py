@@ -431,6 +431,11 @@ def as_strided(
         tensor([[0, 1],
                 [1, 2]])
     """
+    of_tracer = getattr(input, "_strided", None)
+    if of_tracer is not None:
+        return of_tracer(size, stride, storage_offset)
     array = input._array
     start = strided.layout(array).start if storage_offset is None else storage_offset
-    return strided_view(strided.as_strided, input, strided.strided(array, size, stride, start))
+    view = strided.strided(array, size, stride, start)
+    region = strided.Region(view, array, beyond=True)
+    return strided_view(strided.as_strided, input, view, region)

@@ -18,6 +18,7 @@ from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.required import require_number
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
+from staticgraph.dynamic.tensors.underived import not_derived, refused_later
 
 __all__ = [
     "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "prelu", "rsub",
@@ -28,13 +29,16 @@ __all__ = [
 def heaviside(input: Any, values: object) -> Any:
     """0 below 0, 1 above, and `values` at 0; RuntimeError for tensors of two dtypes.
 
+    Differentiating it is a RuntimeError, too.
+
     Example:
         >>> dynamic.heaviside(dynamic.tensor([-2.0, 0.0, 3.0]), 0.5)
         tensor([0.0000, 0.5000, 1.0000])
     """
     if isinstance(values, Tensor) and input.dtype != values.dtype:
         raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.")
-    return ops.heaviside(input, values)
+    error = not_derived("heaviside")
+    return refused_later(ops.heaviside(input, values), (input, values), error, "detach() it")
 
 
 def isposinf(input: object) -> Any:

@@ -56,15 +56,15 @@ class AccumulateGrad(GraphNode):
         """The leaf, or None if nobody holds it any more."""
         return self.leaf()
 
-    def pull(self, g: Any, create_graph: bool) -> tuple[()]:
-        """Accumulate the whole cotangent, which others may hold, then call the leaf's hooks.
+    def pull(self, g: Any, create_graph: bool, own: bool = False) -> tuple[()]:
+        """Accumulate the whole cotangent, then call the leaf's hooks; `own`: see `accumulate`.
 
         RuntimeError if the leaf is one no more: a view of a tensor that was overwritten.
         """
         tensor = self.leaf()
         if tensor is not None and tensor._note is not None and not tensor.is_leaf:
             raise AutogradError(MOVED)
-        self.accumulate(g, create_graph, False)
+        self.accumulate(g, create_graph, own)
         self._call_hooks(tensor)
         return ()
 
@@ -155,7 +155,7 @@ class FrozenGrad(AccumulateGrad):
 
     __slots__ = ()
 
-    def pull(self, g: Any, create_graph: bool) -> tuple[()]:
+    def pull(self, g: Any, create_graph: bool, own: bool = False) -> tuple[()]:
         """Leave the gradient as it is."""
         tensor = self.leaf()
         if tensor is not None and not tensor.is_leaf:

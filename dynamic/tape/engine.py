@@ -25,6 +25,7 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused, record_if
 from staticgraph.dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_before
 from staticgraph.dynamic.tape.multi_grad import Pass, following
 from staticgraph.dynamic.tape.nodes import Cotangents, SeveralOutputs
+from staticgraph.dynamic.tape.ownership import alone, unheld
 from staticgraph.dynamic.tape.saved_tensors import leave
 from staticgraph.dynamic.tape.tape import Node
 from staticgraph.dynamic.tape.undefined import UNDEFINED
@@ -179,7 +180,12 @@ def _propagate(
         if hooks is not None:
             g = at_tensor(hooks, g, create_graph)
         if g is UNDEFINED or watch or hooks is not None:
-            parts = _observed(node, g, create_graph, watch)
+            if type(node) is AccumulateGrad and not watch and g is not UNDEFINED:
+                held = [g]
+                g = part = parts = None  # so that nobody else here holds it
+                parts = _at_leaf(node, held, create_graph)
+            else:
+                parts = _observed(node, g, create_graph, watch)
         else:
             parts = node.pull(g, create_graph)
         if not retain_graph:
@@ -276,6 +282,21 @@ def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
     else:
         parts = node.pull(g, create_graph)
     return parts if hooks is None or not hooks.after else _after(node, parts, gradients)
+
+
+def _at_leaf(leaf: AccumulateGrad, held: list[Any], create_graph: bool) -> tuple[()]:
+    """Run a leaf that has hooks on the cotangent in `held`: its own, if nobody else has that."""
+    hooks = leaf.hooks
+    if hooks is None or not (hooks.before or hooks.after):
+        own = unheld(held)
+        leaf.pull(held.pop(), create_graph, own)
+        return ()
+    gradients = run_before(hooks, (as_tensor(held.pop()),))
+    if gradients[0] is not None:
+        own = not create_graph and alone(gradients, 0)
+        leaf.pull(gradients[0] if create_graph else gradients[0]._array, create_graph, own)
+    run_after(hooks, (), gradients)
+    return ()
 
 
 def _after_others(node: Any, g: Any, create_graph: bool) -> Any:

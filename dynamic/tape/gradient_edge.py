@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tape.nodes import graph_edge
+from staticgraph.dynamic.tape.nodes import SeveralOutputs, graph_edge
 
 
 class GradientEdge(NamedTuple):
@@ -23,7 +23,13 @@ class GradientEdge(NamedTuple):
 
     @property
     def _node(self) -> Any:
-        return self.node if self.ownership_token is None else self.ownership_token
+        if self.ownership_token is not None:
+            return self.ownership_token
+        if isinstance(self.node, SeveralOutputs):
+            outputs = getattr(self.node, "outputs", None)
+            spec = outputs[self.output_nr] if outputs else self.node
+            return self.node.head(self.output_nr, spec)
+        return self.node
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:

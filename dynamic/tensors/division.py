@@ -8,14 +8,13 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Handle
 from staticgraph.compiler.transforms.effects import raise_unless
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
-from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
+from staticgraph.dynamic.tensors.underived import not_derived, refused_later
 
 
 def floor_divide(x: object, y: object) -> Any:
@@ -27,18 +26,11 @@ def floor_divide(x: object, y: object) -> Any:
     """
     _refuse_bools("div_floor", x, y)
     refuse_zero(x, y)
-    result = ops.floor_divide(x, y)
-    if mode.enabled and any(map(_requires_grad, (x, y))):
-        what = "derivative for aten::floor_divide is not implemented"
-        if mode.capture is not None:
-            if mode.capture.records():
-                refuse(what, "use torch.floor(x / y), which is flat, or detach() the operands")
-            return result
-        edges = tuple([getattr(one, "_node", None) for one in (x, y) if hasattr(one, "_node")])
-        result._node = Failing(
-            result._array, AutogradError(what), f"{NAMESPACE}NotImplemented", edges
-        )
-    return result
+    return refused_later(ops.floor_divide(x, y), (x, y), not_derived("floor_divide"), FLAT)
+
+
+FLAT = "use torch.floor(x / y), which is flat, or detach() the operands"
+"""What floor_divide is instead where it is to be differentiated."""
 
 
 def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:
@@ -130,12 +122,6 @@ def refuse_zero(x: object, y: object) -> None:
             raise_unless(ops.all(ops.not_equal(y.expression, 0)), error)
     elif not np.asarray(getattr(y, "_array", y)).all():
         raise error
-
-
-def _requires_grad(value: Any) -> bool:
-    if mode.capture is not None:
-        value = mode.capture.lifted(value)  # so that a call is asked, too
-    return bool(getattr(value, "requires_grad", False))
 
 
 def _is_number(value: object) -> bool:

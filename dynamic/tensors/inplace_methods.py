@@ -32,7 +32,7 @@ from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.devices import check_format
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.division import quotient_of, refuse_zero
+from staticgraph.dynamic.tensors.division import FLAT, quotient_of, refuse_zero
 from staticgraph.dynamic.tensors.indexing import is_whole, keep_key
 from staticgraph.dynamic.tensors.inplace import (
     assign,
@@ -49,6 +49,7 @@ from staticgraph.dynamic.tensors.scaled import as_weight, scaled_operand
 from staticgraph.dynamic.tensors.shapes import common_shape
 from staticgraph.dynamic.tensors.slice_sizes import check_copied
 from staticgraph.dynamic.tensors.strided import address, may_overlap
+from staticgraph.dynamic.tensors.underived import no_inplace_form, not_derived, overwritten
 
 
 def _method(op: Op) -> Any:
@@ -80,6 +81,29 @@ def _operator(op: Op) -> Any:
         return overwrite(self, op, (other,))
 
     return method
+
+
+def _without_derivative(op: Op) -> Any:
+    """The method of an op whose form in place PyTorch does not differentiate."""
+    name = PYTORCH[op].in_place[0]
+
+    def method(self: object) -> Any:
+        out_of_place = f"use x = x.{name}()"
+        return overwritten(self, op, (), no_inplace_form(name), out_of_place)
+
+    method.__doc__ = f"In place, without a derivative, as in PyTorch: {op.doc}"
+    return method
+
+
+def _heaviside(self: Any, values: Any) -> Any:
+    """In place: 0 below 0, 1 above, and `values` at 0; differentiating it is a RuntimeError."""
+    return overwritten(self, ops.heaviside, (values,), not_derived("heaviside_"), "detach() it")
+
+
+def _floor_divided(self: object, other: object) -> Any:
+    """In place: the quotient rounded down; differentiating it is a RuntimeError."""
+    refuse_zero(self, other)
+    return overwritten(self, ops.floor_divide, (other,), not_derived("floor_divide_"), FLAT)
 
 
 def _divided_whole(op: Op) -> Any:
@@ -476,8 +500,11 @@ for _name, _function in {
     "__iadd__": _operator(ops.add), "__isub__": _operator(ops.subtract),
     "__imul__": _operator(ops.multiply), "__itruediv__": _operator(ops.divide),
     "__ipow__": _operator(ops.power), "__imod__": _divided_whole(ops.remainder),
-    "__ifloordiv__": _divided_whole(ops.floor_divide),
-    "floor_divide_": _divided_whole(ops.floor_divide),
+    "__ifloordiv__": _floor_divided, "floor_divide_": _floor_divided, "heaviside_": _heaviside,
+    **{
+        f"{name}_": _without_derivative(op)
+        for op in (ops.acosh, ops.asinh, ops.atanh) for name in PYTORCH[op].in_place
+    },
     "remainder_": _divided_whole(ops.remainder), "fmod_": _divided_whole(ops.fmod),
     "__iand__": _bitwise(ops.logical_and, "__and__"),
     "__ior__": _bitwise(ops.logical_or, "__or__"),

@@ -87,17 +87,18 @@ class Region:
     """A view in the memory of the tensor that it is a view of, as both are now.
 
     One of them may be complex and the other the parts of complex numbers. RuntimeError for other
-    dtypes, and unless the one lies within the other.
+    dtypes, and unless the one lies within the other, or may lie `beyond` it.
 
     Attributes:
         view, base: the elements of each, in the memory counted in elements of its own dtype.
         dtype: that of the view.
         apart: whether the dtypes differ.
+        beyond: whether the view has elements outside of the base, which get no cotangent.
     """
 
-    __slots__ = ("_dtype", "_first", "_size", "apart", "base", "dtype", "view")
+    __slots__ = ("_dtype", "_first", "_size", "apart", "base", "beyond", "dtype", "view")
 
-    def __init__(self, view: Any, base: Any) -> None:
+    def __init__(self, view: Any, base: Any, beyond: bool = False) -> None:
         self.dtype = view.dtype
         self.apart = view.dtype != base.dtype
         if self.apart and "".join(sorted(view.dtype.char + base.dtype.char)) not in ("Dd", "Ff"):
@@ -108,11 +109,15 @@ class Region:
         self.view, self.base = layout(view), layout(base)
         low, high = (place * view.itemsize for place in _bounds(view, self.view))
         first, end = _bounds(base, self.base)
+        self.beyond = False
         if low < high and not first * base.itemsize <= low < high <= end * base.itemsize:
-            raise AutogradError(
-                "a view is outside of the memory of its base, whose data was replaced after the "
-                "view was made: make it again"
-            )
+            if not beyond or self.apart:
+                raise AutogradError(
+                    "a view reaches beyond the memory of its base: as_strided made it so, or the "
+                    "data of the base was replaced after the view was made: make it again"
+                )
+            self.beyond = True
+            first, end = min(first, low // base.itemsize), max(end, high // base.itemsize)
         self._first, self._size, self._dtype = first, end - first, base.dtype
 
     def arranged(self, values: object, dtype: NumpyDType | None = None) -> tuple[Any, Any]:
@@ -165,8 +170,8 @@ class Region:
 
     @property
     def is_shared(self) -> bool:
-        """Whether several elements of the base may be one in memory."""
-        return may_overlap(self.base.shape, self.base.steps)
+        """Whether the base does not have each place in memory once: some twice, or not at all."""
+        return self.beyond or may_overlap(self.base.shape, self.base.steps)
 
     def shares(self) -> tuple[Any, Any, Any]:
         """The places in memory of the view and of the base, and of how many elements each is."""

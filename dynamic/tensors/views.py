@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from staticgraph.compiler.ops import concatenate, reshape, take, where
+from staticgraph.compiler.ops import concatenate, put, reshape, take
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
@@ -140,11 +140,12 @@ class CopySlices(GraphNode):
         if self.edges[0] is None:
             return parts
         self._check_places()
-        kept = np.ones(units.shape, np.bool_)
-        kept.reshape(-1)[places] = False
-        rest = joined(where(g._constant(kept), units, 0.0), region.base_dtype)
-        if parts and parts[0][0] == 0:
-            rest = rest + spread(parts.pop(0)[1], self.region)
+        before = parts.pop(0)[1] if parts and parts[0][0] == 0 else None
+        if before is None or not region.is_shared:
+            written = 0.0 if before is None else parts_of(before, region)
+            rest = joined(put(units, places, written), region.base_dtype)
+        else:
+            rest = joined(put(units, places, 0.0), region.base_dtype) + spread(before, region)
         return [(0, rest), *parts]
 
     def _written(self, g: Any, create_graph: bool) -> list[tuple[int, Any]]:

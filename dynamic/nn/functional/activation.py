@@ -23,6 +23,7 @@ from staticgraph.dynamic.operations import elements
 from staticgraph.dynamic.operations.elements import prelu, sloped
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.random_numbers import generator
+from staticgraph.dynamic.tensors.rewriting import rewrite
 from staticgraph.dynamic.tensors.tensor import as_one_node as one_node
 
 __all__ = [
@@ -33,10 +34,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _applied(function: Callable[[Any], object], input: Any, inplace: bool) -> Any:
-    """`function(input)`, written over the input if `inplace`."""
-    # of a copy, since the gradient may read the input
-    return input.copy_(function(input.clone())) if inplace else function(input)
+def _applied(
+    function: Callable[[Any], object], input: Any, inplace: bool, label: str, series: int = 0
+) -> Any:
+    """`function(input)`, written over the input if `inplace`, by PyTorch's node of that name."""
+    if inplace:
+        return rewrite(input, function, f"{label}Backward{series}")
+    return function(input)
 
 
 @asking
@@ -62,7 +66,7 @@ def leaky_relu(input: object, negative_slope: float = 0.01, inplace: bool = Fals
         >>> nn.functional.leaky_relu(dynamic.tensor([-1.0, 2.0]))
         tensor([-0.0100,  2.0000])
     """
-    return _applied(lambda x: ops.leaky_relu(x, negative_slope), input, inplace)
+    return _applied(lambda x: ops.leaky_relu(x, negative_slope), input, inplace, "LeakyRelu", 1)
 
 
 @called("RreluWithNoise")
@@ -89,8 +93,7 @@ def rrelu(
         slope = ops.astype(input._constant(drawn), input.dtype)
     else:
         slope = (lower + upper) / 2
-    result = sloped(input, slope)
-    return input.copy_(result) if inplace else result
+    return _applied(lambda x: sloped(x, slope), input, inplace, "RreluWithNoise", 1)
 
 
 def elu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
@@ -100,7 +103,7 @@ def elu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
         >>> nn.functional.elu(dynamic.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
-    return _applied(lambda x: ops.elu(x, alpha), input, inplace)
+    return _applied(lambda x: ops.elu(x, alpha), input, inplace, "Elu", 1)
 
 
 @called("Elu")
@@ -111,7 +114,7 @@ def selu(input: object, inplace: bool = False) -> Any:
         >>> nn.functional.selu(dynamic.tensor([0.0, 1.0]))
         tensor([0.0000, 1.0507])
     """
-    return _applied(activations.selu, input, inplace)
+    return _applied(activations.selu, input, inplace, "Elu", 1)
 
 
 @called("Celu", "input")
@@ -122,7 +125,7 @@ def celu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
         >>> nn.functional.celu(dynamic.tensor([0.0, 2.0]))
         tensor([0., 2.])
     """
-    return _applied(lambda x: activations.celu(x, alpha), input, inplace)
+    return _applied(lambda x: activations.celu(x, alpha), input, inplace, "Celu", 1)
 
 
 @asking
@@ -150,7 +153,7 @@ def silu(input: object, inplace: bool = False) -> Any:
         >>> nn.functional.silu(dynamic.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.2689,  0.0000,  0.7311])
     """
-    return _applied(ops.silu, input, inplace)
+    return _applied(ops.silu, input, inplace, "Silu")
 
 
 @called("Mish")
@@ -161,7 +164,7 @@ def mish(input: object, inplace: bool = False) -> Any:
         >>> nn.functional.mish(dynamic.tensor([0.0, 1.0]))
         tensor([0.0000, 0.8651])
     """
-    return _applied(activations.mish, input, inplace)
+    return _applied(activations.mish, input, inplace, "Mish")
 
 
 @called("Softplus")
@@ -239,7 +242,9 @@ def threshold(input: object, threshold: float, value: float, inplace: bool = Fal
         >>> nn.functional.threshold(dynamic.tensor([-1.0, 0.5, 2.0]), 0.5, 9.0)
         tensor([9., 9., 2.])
     """
-    return _applied(lambda x: elements.threshold(x, threshold, value), input, inplace)
+    return _applied(
+        lambda x: elements.threshold(x, threshold, value), input, inplace, "Threshold", 1
+    )
 
 
 def hardtanh(
@@ -255,7 +260,7 @@ def hardtanh(
         raise OptionError("min_val cannot be greater than max_val")
 
     attrs = {"min_val": min_val, "max_val": max_val}
-    return _applied(lambda x: as_one_node(ops.hardtanh, x, **attrs), input, inplace)
+    return _applied(lambda x: as_one_node(ops.hardtanh, x, **attrs), input, inplace, "Hardtanh")
 
 
 def relu6(input: object, inplace: bool = False) -> Any:
@@ -275,7 +280,7 @@ def hardsigmoid(input: object, inplace: bool = False) -> Any:
         >>> nn.functional.hardsigmoid(dynamic.tensor([-4.0, 0.0, 4.0]))
         tensor([0.0000, 0.5000, 1.0000])
     """
-    return _applied(lambda x: as_one_node(ops.hardsigmoid, x), input, inplace)
+    return _applied(lambda x: as_one_node(ops.hardsigmoid, x), input, inplace, "Hardsigmoid")
 
 
 @called("Hardswish")
@@ -286,7 +291,7 @@ def hardswish(input: object, inplace: bool = False) -> Any:
         >>> nn.functional.hardswish(dynamic.tensor([-4.0, 0.0, 1.5, 4.0]))
         tensor([-0.0000, 0.0000, 1.1250, 4.0000])
     """
-    return _applied(lambda x: as_one_node(composed_ops.hardswish, x), input, inplace)
+    return _applied(lambda x: as_one_node(composed_ops.hardswish, x), input, inplace, "Hardswish")
 
 
 @called("Glu")

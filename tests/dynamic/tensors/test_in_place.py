@@ -13,6 +13,8 @@ from tests.samples import elementwise
 
 BINARY = {*elementwise(2), "logical_and", "logical_or", "logical_xor"}
 OF_INTEGERS = {"gcd", "lcm"}
+UNDERIVED = {"acosh", "asinh", "atanh", "floor_divide", "heaviside"}
+"""Those whose form in place has no derivative, as in PyTorch."""
 CASES = [
     (op.name, name)
     for op, row in PYTORCH.items()
@@ -33,6 +35,10 @@ def test_the_table(op, name):
     expected = getattr(ops, op)(*(one.detach() for one in (twin, *others)))
     np.testing.assert_array_equal(y.detach().numpy(), expected.numpy())
     assert y.requires_grad
+    if op in UNDERIVED:
+        with pytest.raises((RuntimeError, NotImplementedError), match="is not implemented"):
+            y.sum().backward()
+        return
     with torch.set_lint("off"):
         y.sum().backward()
     made = getattr(ops, op)(twin * 1, *others)
@@ -244,7 +250,7 @@ def test_a_region_cuts_and_spreads_cotangents():
         spread = Region(view, base).spread(np.ones(view.shape))
         assert spread[spread != 0].tolist() == counts
     with pytest.raises(
-        RuntimeError, match=r"^a view is outside of the memory of its base, whose d"
+        RuntimeError, match=r"^a view reaches beyond the memory of its base: as_str"
     ):
         Region(base, base[1:])
 
