@@ -35,6 +35,7 @@ from staticgraph.dynamic.capture.effects import (
 from staticgraph.dynamic.capture.flagged import Flagged, add_step
 from staticgraph.dynamic.capture.gradients import Gradients
 from staticgraph.dynamic.capture.keeping import Keeping, plain_result
+from staticgraph.dynamic.capture.operands import strong
 from staticgraph.dynamic.capture.outside import Operands
 from staticgraph.dynamic.capture.refusing import Refusing
 from staticgraph.dynamic.capture.traced import Traced, class_of, refuse_attributes
@@ -110,6 +111,10 @@ class Capture(Asking, Refusing):
     def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""
         return Traced.made(getattr(value, "plain", value))
+
+    def strong(self, op: Any, operands: Sequence[Any]) -> list[Any]:
+        """The operands of an op of tracers, without numbers: see `operands.strong`."""
+        return strong(op, operands)
 
     def known(self, array: object) -> Any:
         """A tensor that is made inside, of this value."""

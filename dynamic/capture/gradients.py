@@ -58,10 +58,13 @@ class Gradients:
 
     Attributes:
         hooked: those that are looked at on their way.
+        variables: what the functions that `func` differentiates, while they run, are
+            differentiated by, by their serial numbers.
     """
 
     def __init__(self, capture: Any) -> None:
         self._capture = capture
+        self.variables: set[int] = set()
         self.hooked = Hooked(capture)
         self._grads: dict[int, _Grad] = {}
         self._leaves: dict[int, Any] = {}
@@ -125,8 +128,8 @@ class Gradients:
         self._grads[id(x)] = _Grad(x, value)
 
     def is_leaf(self, serial: int) -> bool:
-        """Whether an expression is that of a leaf made inside."""
-        return serial in self._leaves
+        """Whether an expression is that of a leaf made inside, or of a variable."""
+        return serial in self._leaves or serial in self.variables
 
     @unwatched
     def requires(self, expression: Expression) -> bool:
@@ -134,7 +137,7 @@ class Gradients:
         if not is_inexact(expression.dtype):
             return False
         nodes = ancestors([expression])
-        own = [node for node in nodes if node.serial in self._leaves]
+        own = [node for node in nodes if self.is_leaf(node.serial)]
         if expression.serial in depending_on(nodes, own):
             return True
         found: bool = self._capture.outside_requires(expression)
