@@ -81,7 +81,7 @@ def strong(op: Op, operands: Sequence[Any]) -> list[Any]:
     A number is a Python number that is an operand of the function, or a size.
     """
     given = [operand(op, one) if isinstance(one, Dim | Expression) else one for one in operands]
-    numbers = [i for i, one in enumerate(given) if isinstance(one, Handle) and one._weak]
+    numbers = [i for i, one in enumerate(given) if getattr(one, "_weak", False)]
     if not numbers:
         return given
     shared = range(len(given))[op.promotes] if op.promotes else range(0)
@@ -111,7 +111,7 @@ def _standing(value: Any) -> Any:
     """What the promotion is told of an operand: something with ndim and dtype, or a number."""
     if isinstance(value, bool | int | float | complex):
         return value
-    weak = isinstance(value, Handle) and value._weak
+    weak = getattr(value, "_weak", False)
     return _ELEMENT[value._value.dtype.kind] if weak else value._array
 
 

@@ -205,10 +205,23 @@ class Tracer(Tensor, plain=False):
         """None: gradients of what a transform differentiates are what it gives."""
         return None
 
+    @grad.setter
+    def grad(self, value: object) -> None:
+        raise AutogradError(
+            "the gradient of a tensor is set inside of a function being transformed by func: set "
+            "it outside"
+        )
+
     @property
     def data(self) -> Any:
         """The tracer without its history: see `detach`."""
         return self.detach()
+
+    @data.setter
+    def data(self, value: object) -> None:
+        raise AutogradError(
+            "mutating directly with `.data` inside functorch transform is not allowed."
+        )
 
     def detach(self) -> Any:
         """The tracer on the same memory, without the history of its reverse mode."""
