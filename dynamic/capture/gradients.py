@@ -17,10 +17,11 @@ from staticgraph.compiler.core.refusals import refuse, user_place
 from staticgraph.compiler.core.watching import unwatched
 from staticgraph.compiler.graph.biases import biases_of
 from staticgraph.compiler.graph.definition import define
-from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.expression import Expression, Handle
 from staticgraph.compiler.graph.losses import note_loss
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.transforms.autodiff import cotangents_of, depending_on
+from staticgraph.compiler.transforms.custom_rules import FailingRule, with_rule
 from staticgraph.compiler.transforms.zero_gradients import note_zeros
 from staticgraph.dynamic.capture.effects import Backward, SetGrad
 from staticgraph.dynamic.capture.hooked import Hooked
@@ -173,6 +174,14 @@ class Gradients:
         except DeferredError as error:
             assert error.__cause__ is not None
             raise error.__cause__ from None
+
+    def failing(self, value: Any, operands: Sequence[Any], error: str) -> Any:
+        """A value whose derivatives by operands are an error, of who asks for them."""
+        lifted = map(self._capture.lifted, operands)
+        given = [one.expression for one in lifted if isinstance(one, Handle)]
+        floats = [one for one in given if is_inexact(one.dtype)]
+        rule = FailingRule(DeferredError(), len(floats), AutogradError(error))
+        return self._capture.made(with_rule(value.expression, floats, rule))
 
     def is_freed(self, expression: Expression) -> bool:
         """Whether a value has a graph of which a reverse pass has freed a part."""

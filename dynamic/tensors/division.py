@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.refusals import refuse, user_place
 from staticgraph.compiler.graph.expression import Handle
 from staticgraph.compiler.transforms.effects import raise_unless
 from staticgraph.dynamic.core import eager_ops
@@ -25,20 +25,32 @@ def floor_divide(x: object, y: object) -> Any:
         >>> dynamic.floor_divide(dynamic.tensor([7, -7]), 2)
         tensor([ 3, -4])
     """
+    return floored(x, y, "floor_divide")
+
+
+def floored(x: object, y: object, name: str) -> Any:
+    """`x // y`; who differentiates it is told that the op of this name has no derivative."""
     _refuse_bools("div_floor", x, y)
     refuse_zero(x, y)
     result = ops.floor_divide(x, y)
-    if mode.enabled and any(map(_requires_grad, (x, y))):
-        what = "derivative for aten::floor_divide is not implemented"
-        if mode.capture is not None:
-            if mode.capture.records():
-                refuse(what, "use torch.floor(x / y), which is flat, or detach() the operands")
-            return result
-        edges = tuple([getattr(one, "_node", None) for one in (x, y) if hasattr(one, "_node")])
-        result._node = Failing(
-            result._array, AutogradError(what), f"{NAMESPACE}NotImplemented", edges
-        )
+    if not is_differentiated(x, y):
+        return result
+    what = f"derivative for aten::{name} is not implemented"
+    if mode.capture is not None:
+        instead = "use torch.floor(x / y), which is flat, or detach() the operands"
+        if not isinstance(result, Handle):
+            refuse(what, instead)
+        return mode.capture.gradients.failing(result, (x, y), f"{user_place()}: {what}: {instead}")
+    edges = tuple([getattr(one, "_node", None) for one in (x, y) if hasattr(one, "_node")])
+    result._node = Failing(result._array, AutogradError(what), f"{NAMESPACE}NotImplemented", edges)
     return result
+
+
+def is_differentiated(*operands: object) -> bool:
+    """Whether what is computed of operands is recorded: one of them requires grad."""
+    if not mode.enabled or not any(map(_requires_grad, operands)):
+        return False
+    return mode.capture is None or bool(mode.capture.records())
 
 
 def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:

@@ -28,7 +28,12 @@ from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.devices import check_format
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.division import quotient_of, refuse_zero
+from staticgraph.dynamic.tensors.division import (
+    floored,
+    is_differentiated,
+    quotient_of,
+    refuse_zero,
+)
 from staticgraph.dynamic.tensors.indexing import is_whole, keep_key
 from staticgraph.dynamic.tensors.inplace import (
     assign,
@@ -443,6 +448,18 @@ def _divided(self: Any, other: object, *, rounding_mode: str | None = None) -> A
     return self.copy_(result)
 
 
+_floored = _divided_whole(ops.floor_divide)
+
+
+def _floor_divided(self: Any, other: object) -> Any:
+    """In place: divided by `other`, rounded down; who differentiates it gets a RuntimeError."""
+    if not is_differentiated(self, other):
+        return _floored(self, other)
+    result = floored(self, other, "floor_divide_")
+    check_result(self, result)
+    return self.copy_(result)
+
+
 def _methods() -> Iterator[tuple[str, Any]]:
     """The methods of PyTorch's table of ops."""
     for op, row in PYTORCH.items():
@@ -458,8 +475,7 @@ for _name, _function in {
     "__iadd__": _operator(ops.add), "__isub__": _operator(ops.subtract),
     "__imul__": _operator(ops.multiply), "__itruediv__": _operator(ops.divide),
     "__ipow__": _operator(ops.power), "__imod__": _divided_whole(ops.remainder),
-    "__ifloordiv__": _divided_whole(ops.floor_divide),
-    "floor_divide_": _divided_whole(ops.floor_divide),
+    "__ifloordiv__": _floor_divided, "floor_divide_": _floor_divided,
     "remainder_": _divided_whole(ops.remainder), "fmod_": _divided_whole(ops.fmod),
     "__iand__": _bitwise(ops.logical_and, "__and__"),
     "__ior__": _bitwise(ops.logical_or, "__or__"),

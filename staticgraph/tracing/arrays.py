@@ -111,6 +111,21 @@ class TracedArray(Expression):
             result.elements = found
         return result
 
+    @property
+    def size(self) -> Any:
+        """How many elements there are: an int, or a size that each call has."""
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> Any:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 
