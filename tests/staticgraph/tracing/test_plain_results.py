@@ -79,3 +79,25 @@ def test_sizes_of_tensors_do_not_have_it_traced_again():
         count, shape, _ = f(dynamic.zeros(rows, 2))
         assert (type(count), count, shape) == (int, rows, dynamic.Size([rows, 2]))
     assert len(f.traces) == 1
+
+
+METHODS = {
+    name: eval(f"lambda x: {name}")
+    for name in (
+        "x.argsort()", "x.argsort(axis=None)", "x.cumprod(1)", "x.cumsum()", "x.copy() * 2",
+        "x.diagonal(1)", "x.dot(x.T)", "x.dot(np.ones(3))", "x[0].dot(x[1])", "x.dot(2.0)",
+        "x.flatten('F')", "x.ravel()", "x.repeat([1, 2], axis=0)",
+        "x[0].searchsorted([1.0, 4.0], side='right')", "x.trace(1)",
+    )
+}  # fmt: skip
+"""Methods of NumPy's arrays that expressions have as functions alone."""
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_are_those_of_arrays(name):
+    x, f = np.arange(6.0).reshape(2, 3)[::-1].copy(), METHODS[name]
+    found, expected = sg.function(f, debug=True)(x), f(x)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+    if "diagonal" not in name:  # which is a view that nobody may write to
+        assert np.shares_memory(found, x) == np.shares_memory(expected, x)
