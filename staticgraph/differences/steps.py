@@ -7,7 +7,6 @@ the call, and is gone.
 
 from __future__ import annotations
 
-import functools
 import os
 import pickle
 import sys
@@ -29,8 +28,6 @@ from staticgraph.differences.distance import distance
 from staticgraph.differences.records import Row
 from staticgraph.differences.rows import Both, row_of
 from staticgraph.differences.streams import Engine
-from staticgraph.dynamic.capture.calls import perform
-from staticgraph.dynamic.capture.effects import Assign, Do, Effects
 from staticgraph.fuzz.graphs.rounding import largest_of, tight
 from staticgraph.tracing.compiled import Compiled
 from staticgraph.tracing.kept import Kept
@@ -80,7 +77,6 @@ class Stepping:
         graph: tuple[Sequence[Expression], Sequence[Expression]],
     ) -> None:
         effects = compiled.trace.effects
-        assert isinstance(effects, Effects)
         self._run, self._compiled, self._own, self._effects = run, compiled, own, effects
         self._operands, self._kept = operands, kept
         self._inputs, self.outputs = graph
@@ -101,7 +97,7 @@ class Stepping:
         def run() -> Left:
             graph = _Graph(self, engine, constants)
             with dynamic.no_grad():
-                values = perform(graph, self._effects, self._own)
+                values = dynamic.Tensor._perform(graph, self._effects, self._own)
             return Left(list(map(as_array, values)), self._state(), graph.late)
 
         return in_fork(run)
@@ -114,12 +110,8 @@ class Stepping:
                 found[name] = one
                 if one.is_leaf and one.grad is not None:
                     found[f"gradient of {name}"] = one.grad
-        for step in self._effects.steps:
-            if isinstance(step, Assign):
-                found[step.name] = step.table.get(step.name)
-            owner = None
-            if isinstance(step, Do) and isinstance(step.function, functools.partial):
-                owner = next(iter(step.function.args), None)
+        found |= self._effects.assigned
+        for owner in self._effects.called:
             if hasattr(owner, "state_dict"):
                 found |= _arrays_of(type(owner).__name__, owner.state_dict())
         for entry in (*self._kept.numbers, *self._kept.lists):

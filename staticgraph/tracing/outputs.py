@@ -25,11 +25,12 @@ def plain_result(value: object) -> Callable[[Any], Any] | None:
     if type(value) in (bool, int, float, Dim):
         return _as_number
     if isinstance(value, Expression) and value.weak:  # Python computes with operators
-        return _as_number if value.op.name in _OF_PYTHON or not value.operands else _as_scalar
+        of_python = value.op.name in _OPERATORS or not value.operands
+        return _as_number if of_python else _as_scalar
     return _as_scalar if isinstance(value, np.generic) else None
 
 
-_OF_PYTHON = frozenset(
+_OPERATORS = frozenset(
     (
         "abs", "absolute", "add", "divide", "equal", "floor_divide", "greater", "greater_equal",
         "less", "less_equal", "multiply", "negative", "not_equal", "power", "remainder", "subtract",
