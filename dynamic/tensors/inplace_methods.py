@@ -176,7 +176,7 @@ class InPlace(Operand):
         require_mask(mask)
         if mask.shape != self.shape:
             common_shape(self.shape, mask.shape)
-        if self._overwritten is None or getattr(value, "ndim", 0):
+        if self._overwritten is None or getattr(value, "ndim", None):
             value = as_element(value, self)
         written = None
         if self._overwritten is None and may_overlap(self._array.shape, self._array.strides):

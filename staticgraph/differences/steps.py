@@ -93,11 +93,12 @@ class Stepping:
 
     def by(self, engine: Engine, constants: Mapping[Expression, Array]) -> Left:
         """Run the captured one, its graph by an engine; `constants` are the variables in it."""
+        kind: Any = dynamic.Tensor
 
         def run() -> Left:
             graph = _Graph(self, engine, constants)
             with dynamic.no_grad():
-                values = dynamic.Tensor._perform(graph, self._effects, self._own)
+                values = kind._perform(graph, self._effects, self._own)
             return Left(list(map(as_array, values)), self._state(), graph.late)
 
         return in_fork(run)
@@ -267,7 +268,7 @@ def in_fork(function: Callable[[], Result]) -> Result:
     result, error = pickle.loads(sent)
     if error is not None:
         raise error
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _hand_over(function: Callable[[], object], writing: int) -> None:

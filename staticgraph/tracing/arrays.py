@@ -129,7 +129,8 @@ class TracedArray(Expression):
 
     def flatten(self, order: str = "C") -> Any:
         """Its elements along one axis, in memory of their own."""
-        return ops.copy(np.ravel(self, order))  # type: ignore[arg-type]
+        function: Any = np.ravel
+        return ops.copy(function(self, order))
 
     @property
     def size(self) -> Any:

@@ -179,10 +179,9 @@ def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any)
         f"{place} became cond" if is_cond else f"{place} decides nothing: both sides are the same"
         for place, is_cond in branches.items()
     ]
-    first, *rest = made
-    plain = tuple([one for one in first.plain if all(one in other.plain for other in rest)])
+    plain = tuple([one for one in made[0].plain if all(one in other.plain for other in made)])
     return Computed(
-        first.structure, list(current()), outputs, shown, effects or None, tuple(sorted(lines)),
+        made[0].structure, list(current()), outputs, shown, effects or None, tuple(sorted(lines)),
         views, plain,
     )  # fmt: skip
 
