@@ -164,6 +164,8 @@ class Capture(Asking, Refusing):
     def apply(self, op: Any, operands: Sequence[Any], attrs: Any) -> Any:
         """The value of an op on tensors of the surroundings."""
         values = [self.lifted(one) for one in operands]
+        if not values:  # what rules of transforms make of sizes alone
+            return self.made(construct(op, (), attrs))
         first = next(one for one in values if isinstance(one, Traced))
         return first._apply(op, values, attrs)
 

@@ -156,6 +156,20 @@ def test_what_loops_of_examples_refuse_is_named_as_eagerly():
                 one(X)
 
 
+def test_random_numbers_of_examples_are_refused_as_eagerly():
+    f = lambda x: func.vmap(lambda r: r + torch.rand(3))(x)  # noqa: E731
+    for one in (f, sg.function(f, debug=True)):
+        with pytest.raises(RuntimeError, match="called random operation while in randomness error"):
+            one(H)
+
+
+def test_a_batch_of_places_is_no_index_as_eagerly():
+    f = func.vmap(lambda r: r[r.argmax()])
+    for one in (f, sg.function(f, debug=True)):
+        with pytest.raises(RuntimeError, match=r"calling .item\(\) on a Tensor"):
+            one(H)
+
+
 def test_numbers_and_sizes_meet_examples_as_python_numbers():
     def f(x, number):
         return func.vmap(lambda r: r * number + r.clamp(max=number) / x.shape[0])(x)
