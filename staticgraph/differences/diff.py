@@ -109,6 +109,8 @@ def _of_step(compared: Compared, stepping: Stepping, exact: bool, bound: float) 
     constants = {one: array for one, array in inputs.items() if one.op is leaf_ops.variable}
     left = stepping.eagerly()
     with quiet():
+        if stepping.is_whole:
+            engines.compiled(stepping.outputs, inputs)  # once, and not in each fork
         if exact:
             left = stepping.by(engines.eager, constants)
         found = stepping.by(engines.compiled, constants)

@@ -87,6 +87,11 @@ class Stepping:
             if i in effects.changed
         }
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its graph runs at once: it reads no parameter after an optimizer's step."""
+        return not self._effects.late
+
     def eagerly(self) -> Left:
         """Run the function itself."""
         return in_fork(lambda: Left(self._run(), self._state(), {}))
