@@ -90,8 +90,12 @@ def _operator(op: Op) -> Any:
 def _divided_whole(op: Op) -> Any:
     """The method of an op that divides integers, of which 0 is a RuntimeError."""
 
-    def method(self: object, other: object) -> Any:
+    def method(self: Any, other: object) -> Any:
         refuse_zero(self, other)
+        if op is ops.floor_divide and is_differentiated(self, other):
+            result = floored(self, other, "floor_divide_")
+            check_result(self, result)
+            return self.copy_(result)
         return overwrite(self, op, (other,))
 
     method.__doc__ = f"In place: {op.doc}"
@@ -466,18 +470,6 @@ def _divided(self: Any, other: object, *, rounding_mode: str | None = None) -> A
     return self.copy_(result)
 
 
-_floored = _divided_whole(ops.floor_divide)
-
-
-def _floor_divided(self: Any, other: object) -> Any:
-    """In place: divided by `other`, rounded down; who differentiates it gets a RuntimeError."""
-    if not is_differentiated(self, other):
-        return _floored(self, other)
-    result = floored(self, other, "floor_divide_")
-    check_result(self, result)
-    return self.copy_(result)
-
-
 def _methods() -> Iterator[tuple[str, Any]]:
     """The methods of PyTorch's table of ops."""
     for op, row in PYTORCH.items():
@@ -493,7 +485,8 @@ for _name, _function in {
     "__iadd__": _operator(ops.add), "__isub__": _operator(ops.subtract),
     "__imul__": _operator(ops.multiply), "__itruediv__": _operator(ops.divide),
     "__ipow__": _operator(ops.power), "__imod__": _divided_whole(ops.remainder),
-    "__ifloordiv__": _floor_divided, "floor_divide_": _floor_divided,
+    "__ifloordiv__": _divided_whole(ops.floor_divide),
+    "floor_divide_": _divided_whole(ops.floor_divide),
     "remainder_": _divided_whole(ops.remainder), "fmod_": _divided_whole(ops.fmod),
     "__iand__": _bitwise(ops.logical_and, "__and__"),
     "__ior__": _bitwise(ops.logical_or, "__or__"),
