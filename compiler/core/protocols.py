@@ -79,8 +79,10 @@ class CompiledFunction(Protocol):
     def forward(self, arrays: Sequence[ArrayLike]) -> list[Array]:
         """The outputs."""
 
-    def reverse(self, needs: tuple[int, ...]) -> CompiledPullback:
-        """The function with its reverse pass by the operands at `needs`."""
+    def reverse(
+        self, needs: tuple[int, ...], without: frozenset[int] = frozenset()
+    ) -> CompiledPullback:
+        """The function with its reverse pass by the operands at `needs`; outputs `without` one."""
 
     def expand(self, operands: Sequence[object]) -> list[Value]:
         """The outputs on any operands, op by op."""

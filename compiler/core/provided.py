@@ -76,6 +76,13 @@ while_of_tracers: Provided[..., tuple[Any] | None] = Provided("staticgraph.dynam
 """`(cond, body, init, max_steps)`: a loop of examples, or dual numbers, of what is captured, in a
 tuple, or None."""
 
+scan_of_tracers: Provided[..., tuple[Any, Any] | None] = Provided("staticgraph.dynamic.func.loops")
+"""`(step, init, xs, length, reverse, further=None)`: a scan of examples, or dual numbers, of what
+is captured, or None; `further` is one that the step reads around it."""
+
+cond_of_tracers: Provided[..., Any] = Provided("staticgraph.dynamic.func.loops")
+"""`(pred, true_fn, false_fn, operands, further=None)`: a branch on what is captured, of such."""
+
 lifted: Provided[[Any, Any], Any] = Provided("staticgraph.dynamic.func.loops")
 """`(tree, like)`: a tree whose leaves are examples, or dual numbers, as one that is given is."""
 

@@ -19,6 +19,7 @@ from staticgraph.compiler.core.pytree import (
     with_parts,
 )
 from staticgraph.compiler.core.types import TensorType, as_dtype, same_type
+from staticgraph.compiler.core.values import Tree
 
 
 def line_of(function: Callable[..., object]) -> str:
@@ -45,7 +46,7 @@ def paths(tree: object, path: str = "") -> Iterator[str]:
         yield path
 
 
-def aligned(tree: object, like: object) -> Any:
+def aligned(tree: Tree, like: Tree) -> Tree:
     """`tree` with the keys of its dicts in the order of those of `like`."""
     if isinstance(tree, dict) and isinstance(like, dict) and tree.keys() == like.keys():
         return {key: aligned(tree[key], one) for key, one in like.items()}
@@ -93,7 +94,7 @@ def require_same(
         raise kind(f"{what}{path}: {left} becomes {right} by the function in {line_of(function)}")
 
 
-def pair_of(result: object, step: Callable[..., object]) -> Any:
+def pair_of(result: Tree, step: Callable[..., object]) -> Tree:
     """What a step function returned, if it is a pair."""
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise OptionError(

@@ -151,7 +151,7 @@ def both(
     true_fn: Callable[..., object],
     false_fn: Callable[..., object],
     operands: Sequence[object],
-) -> Any:
+) -> Tree:
     """Of each element of two branches that of the one which a predicate chooses."""
     first = true_fn(*operands)
     second = aligned(false_fn(*operands), first)

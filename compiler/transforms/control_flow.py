@@ -66,17 +66,24 @@ def scan(
     if not isinstance(reverse, bool):
         raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
     init, xs = mapped(standing, (init, xs))
-    handle = handle_among(leaves((init, xs)))
-    has_tracers = handle is not None and any(map(_is_eager, leaves((init, xs))))
-    if handle is not None and not has_tracers:
-        given = mapped(opened, (init, xs))
+    given = leaves((init, xs))
+    if any(map(_is_eager, given)):
+        found = provided.scan_of_tracers(step, init, xs, _length(xs, length), reverse)
+        if found is not None:
+            return found
+    handle = handle_among(given)
+    if handle is not None:
+        start, stacks = mapped(opened, (init, xs))
         try:
-            carry, ys = scan(on_handles(step, handle), given[0], given[1], length, reverse)
+            carry, ys = scan(on_handles(step, handle), start, stacks, length, reverse)
         except TracerResultError as error:
-            return scan(step, provided.lifted(init, error.tracer), xs, length, reverse)
+            size = _length(xs, length)
+            found = provided.scan_of_tracers(step, init, xs, size, reverse, error.tracer)
+            assert found is not None
+            return found
         return _closed(carry, handle), _closed(ys, handle)
     size = _length(xs, length)
-    if (has_tracers or not _is_symbolic((init, xs))) and not isinstance(size, Dim):
+    if not _is_symbolic(given) and not isinstance(size, Dim):
         try:
             return eager.scan(step, init, xs, size, reverse)
         except eager.SymbolicResultError:
@@ -216,13 +223,13 @@ def cond(
     given = leaves((pred, operands))
     handle = handle_among(given)
     if handle is not None and any(map(_is_eager, given)):  # examples, or dual numbers
-        return eager.both(pred, true_fn, false_fn, operands)
+        return provided.cond_of_tracers(pred, true_fn, false_fn, operands)
     if handle is not None:
         on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
         try:
             return _closed(cond(opened(pred), on_true, on_false, *mapped(opened, operands)), handle)
-        except TracerResultError:
-            return eager.both(pred, true_fn, false_fn, operands)
+        except TracerResultError as error:
+            return provided.cond_of_tracers(pred, true_fn, false_fn, operands, error.tracer)
     if is_symbolic(pred):
         from staticgraph.compiler.transforms import control_symbolic as symbolic
 

@@ -58,12 +58,14 @@ def call(
     if not needed or not mode.enabled or mode.inference:
         return [wrap(result) for result in function.forward(values)]
     needs = tuple([i for i, edge in enumerate(edges) if edge is not None])
+    failing: dict[int, Any] = {}
     try:
         reverse = function.reverse(needs)
-    except DeferredError as error:
-        return _failing(function, values, error.__cause__)
+    except DeferredError:
+        failing = _failing(function, needs)
+        reverse = function.reverse(needs, frozenset(failing))
     if not reverse.floating:
-        return [wrap(result) for result in function.forward(values)]
+        return _marked(function, failing, [wrap(one) for one in function.forward(values)])
     results, kept = reverse.forward(values)
     if written:
         for i in reverse.reads:
@@ -77,15 +79,28 @@ def call(
     announce(node)
     for i in reverse.floating:
         tensors[i]._node = node.head(i)
-    return tensors
+    return _marked(function, failing, tensors)
 
 
-def _failing(function: CompiledFunction, values: Sequence[Any], error: Any) -> list[Any]:
-    """The results, whose derivatives are an error."""
-    tensors = [wrap(result) for result in function.forward(values)]
-    for one in tensors:
-        if is_inexact(one._array.dtype):
-            one._node = Failing(one._array, error, f"{function.name}Backward")
+def _failing(function: CompiledFunction, needs: tuple[int, ...]) -> dict[int, Any]:
+    """The outputs whose derivatives are an error, and which."""
+    every = frozenset(range(function.outputs))
+    found: dict[int, Any] = {}
+    for i in every:
+        try:
+            function.reverse(needs, every - {i})
+        except DeferredError as error:
+            found[i] = error.__cause__
+    return found
+
+
+def _marked(
+    function: CompiledFunction, failing: Mapping[int, Any], tensors: list[Any]
+) -> list[Any]:
+    """The results, with nodes that raise for those that cannot be differentiated."""
+    for i, error in failing.items():
+        if is_inexact(tensors[i]._array.dtype):
+            tensors[i]._node = Failing(tensors[i]._array, error, f"{function.name}Backward")
     return tensors
 
 

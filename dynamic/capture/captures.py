@@ -35,6 +35,7 @@ from staticgraph.dynamic.capture.effects import (
 from staticgraph.dynamic.capture.flagged import Flagged, add_step
 from staticgraph.dynamic.capture.gradients import Gradients
 from staticgraph.dynamic.capture.keeping import Keeping, plain_result
+from staticgraph.dynamic.capture.operands import strong
 from staticgraph.dynamic.capture.outside import Operands
 from staticgraph.dynamic.capture.refusing import Refusing
 from staticgraph.dynamic.capture.traced import Traced, class_of, refuse_attributes
@@ -111,6 +112,10 @@ class Capture(Asking, Refusing):
         """The traced tensor of a value: an expression, or an array that is known."""
         return Traced.made(getattr(value, "plain", value))
 
+    def strong(self, op: Any, operands: Sequence[Any]) -> list[Any]:
+        """The operands of an op of tracers, without numbers: see `operands.strong`."""
+        return strong(op, operands)
+
     def known(self, array: object) -> Any:
         """A tensor that is made inside, of this value."""
         return Traced.made(np.asarray(array))
@@ -159,6 +164,8 @@ class Capture(Asking, Refusing):
     def apply(self, op: Any, operands: Sequence[Any], attrs: Any) -> Any:
         """The value of an op on tensors of the surroundings."""
         values = [self.lifted(one) for one in operands]
+        if not values:  # what rules of transforms make of sizes alone
+            return self.made(construct(op, (), attrs))
         first = next(one for one in values if isinstance(one, Traced))
         return first._apply(op, values, attrs)
 

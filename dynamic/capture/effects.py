@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -322,6 +323,17 @@ class Effects:
     def stepped(self) -> frozenset[int]:
         """The operands that steps of optimizers update."""
         return frozenset(i for one in self.steps if isinstance(one, Do) for i in one.updates)
+
+    @property
+    def called(self) -> list[object]:
+        """The optimizers and schedulers of which a method is called."""
+        done = [one.function for one in self.steps if isinstance(one, Do)]
+        return [one.args[0] for one in done if isinstance(one, partial) and one.args]
+
+    @property
+    def assigned(self) -> dict[str, object]:
+        """What modules have now under the names that get another tensor."""
+        return {one.name: one.table.get(one.name) for one in self.steps if isinstance(one, Assign)}
 
     @property
     def reached(self) -> frozenset[int]:

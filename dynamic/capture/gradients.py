@@ -17,10 +17,11 @@ from staticgraph.compiler.core.refusals import refuse, user_place
 from staticgraph.compiler.core.watching import unwatched
 from staticgraph.compiler.graph.biases import biases_of
 from staticgraph.compiler.graph.definition import define
-from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.expression import Expression, Handle
 from staticgraph.compiler.graph.losses import note_loss
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.transforms.autodiff import cotangents_of, depending_on
+from staticgraph.compiler.transforms.custom_rules import FailingRule, with_rule
 from staticgraph.compiler.transforms.zero_gradients import note_zeros
 from staticgraph.dynamic.capture.effects import Backward, SetGrad
 from staticgraph.dynamic.capture.hooked import Hooked
@@ -58,10 +59,13 @@ class Gradients:
 
     Attributes:
         hooked: those that are looked at on their way.
+        variables: what the functions that `func` differentiates, while they run, are
+            differentiated by, by their serial numbers.
     """
 
     def __init__(self, capture: Any) -> None:
         self._capture = capture
+        self.variables: set[int] = set()
         self.hooked = Hooked(capture)
         self._grads: dict[int, _Grad] = {}
         self._leaves: dict[int, Any] = {}
@@ -125,8 +129,8 @@ class Gradients:
         self._grads[id(x)] = _Grad(x, value)
 
     def is_leaf(self, serial: int) -> bool:
-        """Whether an expression is that of a leaf made inside."""
-        return serial in self._leaves
+        """Whether an expression is that of a leaf made inside, or of a variable."""
+        return serial in self._leaves or serial in self.variables
 
     @unwatched
     def requires(self, expression: Expression) -> bool:
@@ -134,7 +138,7 @@ class Gradients:
         if not is_inexact(expression.dtype):
             return False
         nodes = ancestors([expression])
-        own = [node for node in nodes if node.serial in self._leaves]
+        own = [node for node in nodes if self.is_leaf(node.serial)]
         if expression.serial in depending_on(nodes, own):
             return True
         found: bool = self._capture.outside_requires(expression)
@@ -170,6 +174,14 @@ class Gradients:
         except DeferredError as error:
             assert error.__cause__ is not None
             raise error.__cause__ from None
+
+    def failing(self, value: Any, operands: Sequence[Any], error: str) -> Any:
+        """A value whose derivatives by operands are an error, of who asks for them."""
+        lifted = map(self._capture.lifted, operands)
+        given = [one.expression for one in lifted if isinstance(one, Handle)]
+        floats = [one for one in given if is_inexact(one.dtype)]
+        rule = FailingRule(DeferredError(), len(floats), AutogradError(error))
+        return self._capture.made(with_rule(value.expression, floats, rule))
 
     def is_freed(self, expression: Expression) -> bool:
         """Whether a value has a graph of which a reverse pass has freed a part."""

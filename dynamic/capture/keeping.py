@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.pytree import leaves, parts_of, with_parts
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression
@@ -78,7 +79,7 @@ def _root(value: Any) -> Any:
 
 def plain_result(value: object) -> Callable[[Any], Any] | None:
     """What makes a number, an array or a scalar of NumPy's of a result, if it is no tensor."""
-    if type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak):
+    if type(value) in (bool, int, float, Dim) or (isinstance(value, Traced) and value._weak):
         return _as_number
     if isinstance(value, np.ndarray):
         return _as_array

@@ -11,7 +11,8 @@ from staticgraph.compiler.graph.expression import Expression
 from staticgraph.dynamic.capture.links import Link
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.func.tracer import evaluated
-from staticgraph.dynamic.tape.grad_mode import enable_grad, mode, record_if
+from staticgraph.dynamic.tape.grad_mode import enable_grad, mode, record_if, recording
+from staticgraph.dynamic.tensors.inplace import LEAF
 
 
 class Moved:
@@ -52,6 +53,28 @@ class Moved:
         self._link, self._seen = Link(before, op, attrs, True), before._stamp
         self._stamp += 1
         return self
+
+    def _check_writable(self) -> None:
+        root: Any = self
+        recorded = recording()
+        while True:
+            if root._body is not mode.capture.body:
+                refuse(
+                    "changes a tensor from outside of the function that is a branch or the body "
+                    "of a loop",
+                    "return the new value",
+                )
+            value = root._value
+            is_leaf = isinstance(value, Expression) and mode.capture.gradients.is_leaf(value.serial)
+            if recorded and is_leaf:
+                what = "a leaf Variable" if root is self else "a view of a leaf Variable"
+                raise AutogradError(LEAF.format(what))
+            if root._link is None:
+                break
+            recorded = recorded and root._link.op is not ops.stop_gradient
+            root = root._link.parent
+        if root._outside:
+            mode.capture.writes(root, recorded)
 
     def detach(self) -> Any:
         """The tensor without what it was computed from, for gradients."""

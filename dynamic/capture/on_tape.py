@@ -144,7 +144,9 @@ class OnTape:
         """A variable to differentiate by, with the history that it has if that is recorded."""
         if not recording():
             return self.detach().requires_grad_()
-        return mode.capture.made(construct(copy, (self.expression,), {}))
+        made = construct(copy, (self.expression,), {})
+        mode.capture.gradients.variables.add(made.serial)
+        return mode.capture.made(made)
 
     def _pulled(
         self,

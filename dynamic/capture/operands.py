@@ -75,6 +75,28 @@ def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
     return tensors
 
 
+def strong(op: Op, operands: Sequence[Any]) -> list[Any]:
+    """The operands of an op of tracers, its numbers as tensors of the dtype that they take there.
+
+    A number is a Python number that is an operand of the function, or a size.
+    """
+    given = [operand(op, one) if isinstance(one, Dim | Expression) else one for one in operands]
+    numbers = [i for i, one in enumerate(given) if getattr(one, "_weak", False)]
+    if not numbers:
+        return given
+    shared = range(len(given))[op.promotes] if op.promotes else range(0)
+    dtype = None
+    if len(shared):
+        dtype = result_type(_standing(given[i]) for i in shared)
+        if op.floating and not is_inexact(dtype):
+            dtype = get_default_dtype().dtype
+    for i in numbers:
+        value = given[i].expression
+        made = as_expression(op, value, dtype if i in shared else None)
+        given[i] = mode.capture.made(ops.copy(made) if made is value else made)
+    return given
+
+
 def _handles(operands: Sequence[Any]) -> list[Any]:
     return [one for one in operands if isinstance(one, Handle)]
 
@@ -89,7 +111,8 @@ def _standing(value: Any) -> Any:
     """What the promotion is told of an operand: something with ndim and dtype, or a number."""
     if isinstance(value, bool | int | float | complex):
         return value
-    return _ELEMENT[value._value.dtype.kind] if value._weak else value._array
+    weak = getattr(value, "_weak", False)
+    return _ELEMENT[value._value.dtype.kind] if weak else value._array
 
 
 def _cast(op: Op, value: Any, dtype: Any) -> Any:

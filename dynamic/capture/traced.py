@@ -269,22 +269,6 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         self._write(result._current())
         return self
 
-    def _check_writable(self) -> None:
-        root, recorded = self, recording()
-        while True:
-            if root._body is not mode.capture.body:
-                refuse(
-                    "changes a tensor from outside of the function that is a branch or the body "
-                    "of a loop",
-                    "return the new value",
-                )
-            if root._link is None:
-                if root._outside:
-                    mode.capture.writes(root, recorded)
-                return
-            recorded = recorded and root._link.op is not ops.stop_gradient
-            root = root._link.parent
-
     def _write(self, value: object) -> None:
         """Set the value, and so that of what this is a view of.
 

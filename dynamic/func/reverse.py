@@ -16,7 +16,7 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.func.batched import Batched, spread
 from staticgraph.dynamic.func.pull import lifted, pull, released
 from staticgraph.dynamic.func.tracer import batch_of, new_level, zeros_of
-from staticgraph.dynamic.tape.grad_mode import enable_grad
+from staticgraph.dynamic.tape.grad_mode import enable_grad, mode
 from staticgraph.dynamic.tape.gradients import refuse_complex_output
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -89,9 +89,15 @@ class Recorded:
         for leaf in leaves(primals):
             if not isinstance(leaf, Tensor):
                 raise OptionError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
-        self.inputs = [lifted(spread(leaf)) for leaf in leaves(primals)]
-        with enable_grad():
-            output = func(*rebuilt(primals, self.inputs), **others)
+        capture = mode.capture
+        variables = None if capture is None else set(capture.gradients.variables)
+        try:
+            self.inputs = [lifted(spread(leaf)) for leaf in leaves(primals)]
+            with enable_grad():
+                output = func(*rebuilt(primals, self.inputs), **others)
+        finally:
+            if variables is not None:  # its results require no grad because of the inputs
+                capture.gradients.variables = variables
         aux = None
         if has_aux:
             if not (isinstance(output, tuple) and len(output) == 2):

@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers
 from staticgraph.dynamic.fast_paths import METHODS
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.tensor import Tensor, as_operands
 
 _numbers = itertools.count(1)
@@ -45,7 +47,7 @@ class Level:
 
     __slots__ = ("bases", "by_hand", "depth", "number", "open", "size", "turned")
 
-    def __init__(self, size: int | None, by_hand: bool = False) -> None:
+    def __init__(self, size: Size | None, by_hand: bool = False) -> None:
         self.by_hand = by_hand
         self.number = next(_numbers)
         self.depth = len(_open.levels) + 1
@@ -63,7 +65,7 @@ class _Open(threading.local):
 _open = _Open()
 
 
-def enter_level(size: int | None = None, by_hand: bool = False) -> Level:
+def enter_level(size: Size | None = None, by_hand: bool = False) -> Level:
     """Open a level inside those that this thread has open."""
     level = Level(size, by_hand)
     _open.levels.append(level)
@@ -89,7 +91,7 @@ def exit_level(level: Level) -> None:
 
 
 @contextmanager
-def new_level(size: int | None = None) -> Iterator[Level]:
+def new_level(size: Size | None = None) -> Iterator[Level]:
     """A level for the time of a block."""
     level = enter_level(size)
     try:
@@ -121,6 +123,8 @@ class Tracer(Tensor, plain=False):
         top = innermost(values)
         if top is None:
             return super()._apply(op, values, attrs)
+        if mode.capture is not None:
+            values = mode.capture.strong(op, values)
         if op.floating and len(values) == 1:
             dtype = np.dtype(top.dtype)
             if not is_inexact(dtype) and keeps_whole_numbers(op, dtype):
@@ -189,6 +193,38 @@ class Tracer(Tensor, plain=False):
     @property
     def _view(self) -> Any:
         return self._held._view
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether what it holds requires grad."""
+        return bool(self._held.requires_grad)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    @property
+    def grad(self) -> Any:
+        """None: gradients of what a transform differentiates are what it gives."""
+        return None
+
+    @grad.setter
+    def grad(self, value: object) -> None:
+        raise AutogradError(
+            "the gradient of a tensor is set inside of a function being transformed by func: set "
+            "it outside"
+        )
+
+    @property
+    def data(self) -> Any:
+        """The tracer without its history: see `detach`."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: object) -> None:
+        raise AutogradError(
+            "mutating directly with `.data` inside functorch transform is not allowed."
+        )
 
     def detach(self) -> Any:
         """The tracer on the same memory, without the history of its reverse mode."""

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.core.pytree import leaves, rebuilt, spread_over, structure
+from staticgraph.compiler.core.types import unify
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.func.batched import Batched, batched
 from staticgraph.dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled
@@ -61,13 +63,15 @@ def vmap(
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
         given, dims, size = _inputs(name, in_dims, args)
+        if randomness != "different" and chunk_size is None:  # so the size may be unknown
+            with refusing_random_numbers(refusal):
+                return _mapped(name, func, args, dims, kwargs, out_dims, size)[0]
         step = 1 if randomness == "different" else chunk_size or size
-        step = max(step, 1)
         parts = []
         for start in range(0, max(size, 1), step):
             count = min(step, size - start)
             some = [
-                x if dim is None else _cut(x, dim, start, count, size)
+                x if dim is None or count == size else x.narrow(dim, start, count)
                 for x, dim in zip(given, dims, strict=True)
             ]
             with refusing_random_numbers(refusal):
@@ -79,10 +83,6 @@ def vmap(
         return _joined([part for part, _ in parts], parts[0][1])
 
     return wrapper
-
-
-def _cut(x: Any, dim: int, start: int, count: int, size: int) -> Any:
-    return x if count == size else x.narrow(dim, start, count)
 
 
 def _joined(parts: Sequence[object], dims: Sequence[object]) -> Any:
@@ -104,7 +104,7 @@ def _mapped(
     dims: Sequence[int | None],
     kwargs: dict[str, Any],
     out_dims: object,
-    size: int,
+    size: Size,
 ) -> tuple[Any, list[Any]]:
     """The results of a batch, and where each has the axis of the examples."""
     with new_level(size) as level:
@@ -129,7 +129,7 @@ def _mapped(
     return rebuilt(output, results), places
 
 
-def _inputs(name: str, in_dims: object, args: object) -> tuple[list[Any], list[int | None], int]:
+def _inputs(name: str, in_dims: object, args: object) -> tuple[list[Any], list[int | None], Size]:
     """The leaves of the arguments, the axis of each, and how many examples there are."""
     call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
@@ -157,12 +157,17 @@ def _inputs(name: str, in_dims: object, args: object) -> tuple[list[Any], list[i
     sizes = [x.shape[dim] for x, dim in zip(given, dims, strict=True) if dim is not None]
     if not sizes:
         raise OptionError("vmap: Expected at least one Tensor to vmap over")
-    if len(set(sizes)) > 1:
+    size = functools.reduce(_common, sizes)
+    if size is None:
         raise OptionError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{sizes} for the mapped dimension"
         )
-    return given, dims, sizes[0]
+    return given, dims, size
+
+
+def _common(left: Size | None, right: Size) -> Size | None:
+    return None if left is None else unify(left, right)
 
 
 def _axis(call: str, x: object, dim: object) -> int | None:

@@ -67,7 +67,7 @@ def _check_recorded(tensor: Any, others: Sequence[object]) -> None:
     view = tensor._view
     if view is None:
         if type(tensor._maker) is AccumulateGrad:
-            raise AutogradError(_LEAF.format("a leaf Variable"))
+            raise AutogradError(LEAF.format("a leaf Variable"))
         return
     if view.origin is not None and any(
         getattr(one, "requires_grad", False) for one in (tensor, *others)
@@ -75,7 +75,7 @@ def _check_recorded(tensor: Any, others: Sequence[object]) -> None:
         raise AutogradError(refusal(tensor))
     base = view.base._maker
     if type(base) is AccumulateGrad or (base is None and tensor._maker is not None):
-        raise AutogradError(_LEAF.format("a view of a leaf Variable"))
+        raise AutogradError(LEAF.format("a view of a leaf Variable"))
 
 
 def overlaps(array: Any) -> bool:
@@ -91,7 +91,7 @@ def fill(tensor: Any, op: Op, value: Any) -> Any:
     return replace(tensor, op, (), {"value": value}, value, overlapping=True)
 
 
-_LEAF = "{} that requires grad is being used in an in-place operation."
+LEAF = "{} that requires grad is being used in an in-place operation."
 
 
 def traced_form(tensor: Any) -> Any:

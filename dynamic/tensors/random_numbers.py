@@ -256,11 +256,11 @@ _TAKES_SIZE_FIRST = ("random", "standard_normal")
 
 def generator() -> np.random.Generator:
     """The source of random numbers of this thread; RuntimeError where it is refused."""
+    if _random.refusal is not None:
+        raise AutogradError(_random.refusal)
     if mode.capture is not None:
         captured: np.random.Generator = _captured
         return captured
-    if _random.refusal is not None:
-        raise AutogradError(_random.refusal)
     return _random.generator
 
 

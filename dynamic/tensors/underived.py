@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler.core.op import Op
-from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.refusals import refuse, user_place
+from staticgraph.compiler.graph.expression import Handle
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
-from staticgraph.dynamic.tensors.inplace import overwrite
+from staticgraph.dynamic.tensors.inplace import check_result, overwrite
 from staticgraph.dynamic.tensors.views import rebase
 
 _LABEL = f"{NAMESPACE}NotImplemented"
@@ -27,16 +28,19 @@ def no_inplace_form(name: str) -> MissingKernelError:
 
 
 def refused_later(result: Any, operands: Sequence[Any], error: Exception, instead: str) -> Any:
-    """`result`; a reverse pass that reaches it raises `error`, a capture does at once.
+    """`result`; a reverse pass that reaches it raises `error`.
 
-    `instead` is what a captured function can do.
+    In a captured function that names the line, and what the function can do `instead`.
     """
     if not mode.enabled or not any(map(_requires_grad, operands)):
         return result
     if mode.capture is not None:
-        if mode.capture.records():
+        if not mode.capture.records():
+            return result
+        if not isinstance(result, Handle):
             refuse(str(error), instead)
-        return result
+        text = f"{user_place()}: {error}: {instead}"
+        return mode.capture.gradients.failing(result, operands, text)
     result._node = Failing(result._array, error, _LABEL, _edges(operands))
     return result
 
@@ -46,7 +50,9 @@ def overwritten(tensor: Any, op: Op, others: Sequence[Any], error: Exception, in
     operands = (tensor, *others)
     recorded = mode.enabled and any(map(_requires_grad, operands))
     if recorded and mode.capture is not None and mode.capture.records():
-        refuse(str(error), instead)
+        found = refused_later(op(*operands), operands, error, instead)
+        check_result(tensor, found)
+        return tensor.copy_(found)
     edges = _edges(operands) if recorded else ()
     result = overwrite(tensor, op, others)
     if recorded and mode.capture is None and tensor._overwritten is None:  # no tracer

@@ -27,9 +27,13 @@ from staticgraph.compiler.ops import leaves as leaf_ops
 from staticgraph.compiler.runtime.arguments import as_inputs, in_order
 from staticgraph.compiler.runtime.sizes import check_sizes, sizes_of
 from staticgraph.compiler.transforms.autodiff import pullback
+from staticgraph.differences.steps import Stepping, as_array, names_of, without_text
+from staticgraph.dynamic.tensors.random_numbers import generator
 from staticgraph.executables.executable import Executable
 from staticgraph.leaves import placeholder
+from staticgraph.tracing.calls import Call
 from staticgraph.tracing.functions import Function, function
+from staticgraph.tracing.tracing import Trace
 
 
 @frozen
@@ -44,6 +48,7 @@ class Compared:
         eager: the results of the function itself, run eagerly; None of an executable, whose
             graph is all that there is.
         compiled: the results of an executable as it is; None of a function, which is compiled.
+        stepping: of a function that changes something beside its results, runs of it.
     """
 
     name: str
@@ -52,6 +57,7 @@ class Compared:
     options: Mapping[str, object]
     eager: Callable[[], list[Array]] | None
     compiled: Callable[[], list[Array]] | None
+    stepping: Stepping | None = None
 
     @property
     def placeholders(self) -> list[Expression]:
@@ -115,13 +121,16 @@ def _of_function(
     fast = f if isinstance(f, Function) else function(f)
     plain = fast.plain
     given, named = _on_tensors((args, kwargs), gradient)
-    compiled, operands = _captured(fast, given, named)
-    trace = compiled.trace
+    call, own = _captured(fast, given, named)
+    compiled, trace = call.compiled, call.compiled.trace
     if trace.effects is not None and (trace.effects.steps or trace.effects.draws):
-        raise OptionError(
-            f"diff: {trace.name} changes an argument, a parameter or a buffer, or draws random "
-            "numbers, so that no two calls are the same: compare what it is made of"
-        )
+        if gradient:
+            raise OptionError(
+                f"diff: {trace.name} changes a tensor or draws random numbers{_line(trace)}: what "
+                "its backward() computes is among its values, so leave gradient out"
+            )
+        return _of_step(call, own, lambda: list(map(as_array, leaves(plain(*given, **named)))))
+    operands = compiled.complete(own)
     with dynamic.set_grad_enabled(gradient):
         first = plain(*given, **named)
     made = trace.definition.expressions()
@@ -141,10 +150,10 @@ def _of_function(
         raise OptionError(f"diff: {trace.name}: no output depends on a floating-point input")
     slopes = pullback(floating, [placeholders[i] for i in wrt], [seed for _, seed, *_ in seeds])
     found += [(f"gradient by {placeholders[i].name}", x) for i, x in zip(wrt, slopes, strict=True)]
-    arrays = [row_major(_array(one)) for one in operands]
+    arrays = [row_major(as_array(one)) for one in operands]
 
     def eager() -> list[Array]:
-        results = list(map(_array, values))
+        results = list(map(as_array, values))
         if wrt:
             tensors = [operands[i] for i in wrt]
             taken = dynamic.autograd.grad(
@@ -154,7 +163,7 @@ def _of_function(
                 allow_unused=True,
             )
             for i, slope in zip(wrt, taken, strict=True):
-                results.append(np.zeros_like(arrays[i]) if slope is None else _array(slope))
+                results.append(np.zeros_like(arrays[i]) if slope is None else as_array(slope))
         return results
 
     inputs = dict(zip(placeholders, arrays, strict=True))
@@ -163,6 +172,37 @@ def _of_function(
     inputs |= {one: one.attrs["key"].array.copy() for one in variables}
     options = {key: one for key, one in compiled.options.items() if key not in _OTHER_WAYS}
     return Compared(trace.name, inputs, tuple(found), options, eager, None)
+
+
+def _of_step(call: Call, own: list[Any], run: Callable[[], list[Array]]) -> Compared:
+    """What is compared of a function that changes its state, or draws random numbers."""
+    compiled, trace = call.compiled, call.compiled.trace
+    stream = generator().bit_generator
+    before = stream.state
+    operands = compiled.complete(own)  # which draws the numbers that the call will
+    stream.state = before
+    made = trace.definition.expressions()
+    placeholders = [made[i] for i in trace.definition.inputs]
+    outputs = [made[i] for i in trace.definition.outputs]
+    reads = [(one.name, one.now()) for one in call.around.guards.reads]
+    names = names_of(operands, [str(one.name) for one in placeholders], reads)
+    graph = placeholders, outputs
+    named = dict(zip(names, operands, strict=True))
+    stepping = Stepping(run, compiled, own, named, call.around.kept, graph)
+    inputs = {
+        one: row_major(as_array(value)) for one, value in zip(placeholders, operands, strict=True)
+    }
+    variables = [node for node in made if node.op is leaf_ops.variable]
+    inputs |= {one: one.attrs["key"].array.copy() for one in variables}
+    found = [(f"output {i}", outputs[i]) for i in range(trace.effects.results)]
+    options = {key: one for key, one in compiled.options.items() if key not in _OTHER_WAYS}
+    return Compared(trace.name, inputs, tuple(found), options, None, None, stepping)
+
+
+def _line(trace: Trace) -> str:
+    """Where a function changes something first, as far as that is known."""
+    lines = [one for one in trace.effects.changed.values() if one]
+    return f" at {without_text(lines[0])}" if lines else ""
 
 
 _OTHER_WAYS = frozenset({"background", "debug"})
@@ -186,9 +226,9 @@ def _on_tensors(tree: Any, gradient: bool) -> Any:
 
 def _captured(
     fast: Function, args: Sequence[object], kwargs: Mapping[str, object]
-) -> tuple[Any, list[Any]]:
+) -> tuple[Call, list[Any]]:
     try:
-        return fast.captured(*args, **kwargs)
+        return fast._call_of(tuple(args), dict(kwargs))
     except StaticGraphError:
         raise
     except Exception as error:
@@ -214,8 +254,3 @@ def _seeds(name: str, outputs: Sequence[Expression], values: Sequence[Any]) -> l
     if not found:
         raise OptionError(f"diff: {name}: no output is a floating-point array to differentiate")
     return found
-
-
-def _array(value: Any) -> Array:
-    """A tensor, an array or a number as an array."""
-    return value.detach().numpy() if isinstance(value, dynamic.Tensor) else np.asarray(value)

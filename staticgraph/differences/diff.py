@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,7 @@ from staticgraph.differences.compared import Compared, compared_of
 from staticgraph.differences.loops import Inside, Opened, computed, loop_of, opened
 from staticgraph.differences.records import Diff, Row, is_far
 from staticgraph.differences.rows import Both, Far, Within, row_of
+from staticgraph.differences.steps import Stepping, rows_of_state
 from staticgraph.differences.streams import Engines, movers, streamed
 from staticgraph.dynamic.kernels import native
 from staticgraph.fuzz.graphs.rounding import farthest, largest_of, sizes, tight
@@ -45,6 +47,9 @@ def diff(
     **named: Any,
 ) -> Diff:
     """Run a function in both paradigms on the same inputs, and compare value by value.
+
+    What a function changes, as a training step its parameters, is compared as it is after the call:
+    each run begins with the state that there is, in a process of its own, so that yours stays.
 
     The function is run eagerly, on tensors; it is captured as `function` does it, and each op of
     its graph computed by the eager engine and compiled: with all values as outputs of one graph,
@@ -90,15 +95,39 @@ def diff(
             raise OptionError(f"diff: {option} is True or False, not {value!r:.80}")
     with _by_numpy(exact):
         compared = compared_of(f, inputs, named, gradient)
+        if compared.stepping is not None:
+            return _of_step(compared, compared.stepping, exact, float(bound))
         eager = None if compared.eager is None else compared.eager()
         with quiet():  # the eager run has printed and checked
             return _compared(compared, eager, exact, float(bound))
 
 
+def _of_step(compared: Compared, stepping: Stepping, exact: bool, bound: float) -> Diff:
+    """What is found of a function that changes its state: what is left is a result, too."""
+    engines = _engines(compared, exact)
+    inputs = compared.inputs
+    constants = {one: array for one, array in inputs.items() if one.op is leaf_ops.variable}
+    left = stepping.eagerly()
+    with quiet():
+        if stepping.is_whole:
+            engines.compiled(stepping.outputs, inputs)  # once, and not in each fork
+        if exact:
+            left = stepping.by(engines.eager, constants)
+        found = stepping.by(engines.compiled, constants)
+        moved = [stepping.by(one, constants) for one in engines.moved]
+        placeholders = list(inputs)
+        late = {placeholders[i]: array for i, array in found.late.items()}
+        compared = dataclasses.replace(compared, inputs={**inputs, **late})
+        diff = _compared(compared, left.values, exact, bound)
+    rows = tuple(rows_of_state(stepping, left, found, moved))
+    return dataclasses.replace(diff, results=(*diff.results, *rows))
+
+
 def _compared(compared: Compared, eager: Sequence[Array] | None, exact: bool, bound: float) -> Diff:
     """What is found, given the results of the function itself, run eagerly."""
     roots = [one for _, one in compared.outputs]
-    graph, known = ancestors(roots), sizes(compared.inputs)
+    changes = [] if compared.stepping is None else compared.stepping.outputs
+    graph, known = ancestors([*roots, *changes]), sizes(compared.inputs)
     nested = {one.node: one for one in opened(graph, compared.inputs)}
     small = {node: one for node, one in nested.items() if one.bytes(known) <= MOST}
     inside = [one for found in small.values() for one in found.inside]

@@ -6,6 +6,7 @@ an expression outside of a trace does not need to, and is not slowed down by it.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
@@ -31,6 +32,12 @@ from staticgraph.tracing.elements import Elements
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))
+_AS_FUNCTIONS = frozenset(
+    (
+        "argsort", "cumprod", "cumsum", "diagonal", "ravel", "repeat", "searchsorted", "trace",
+    )
+)  # fmt: skip
+"""The methods of arrays that are NumPy's functions of their names, and none of expressions."""
 _ASKED = frozenset((np.ndim, np.shape, np.size, np.iscomplexobj, np.result_type))
 """NumPy's functions of types alone."""
 _TEXT = (
@@ -111,6 +118,35 @@ class TracedArray(Expression):
             result.elements = found
         return result
 
+    def copy(self, order: str = "C") -> Expression:
+        """Its elements in memory of their own."""
+        found: Expression = ops.copy(self)
+        return found
+
+    def dot(self, other: Any) -> Any:
+        """As `np.dot`, which takes matrices and numbers, too."""
+        return np.dot(self, other)
+
+    def flatten(self, order: str = "C") -> Any:
+        """Its elements along one axis, in memory of their own."""
+        function: Any = np.ravel
+        return ops.copy(function(self, order))
+
+    @property
+    def size(self) -> Any:
+        """How many elements there are: an int, or a size that each call has."""
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> Any:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 
@@ -169,6 +205,8 @@ class TracedArray(Expression):
     def __getattr__(self, name: str) -> Any:
         if method_named(name) is not None:  # made now, as of any expression
             return getattr(self, name)
+        if name in _AS_FUNCTIONS:
+            return functools.partial(getattr(np, name), self)
         if name in _OF_ARRAYS and not name.startswith("__") and by_user():
             refuse(
                 f"asks for .{name}, which arrays have and what stands for them while the function "

@@ -60,7 +60,7 @@ class Call:
 
     __slots__ = (
         "around", "assemble", "compiled", "effects", "given_numbers", "hands_back", "numbers",
-        "own", "same", "steady", "versions", "views",
+        "own", "remade", "same", "steady", "versions", "views",
     )  # fmt: skip
 
     around: Surroundings
@@ -79,6 +79,7 @@ class Call:
         self.hands_back = any(one.place is not None for one in found)
         self.same = frozenset(id(one.value) for one in found if one.place is None)
         self.views = trace.views or (views_of(trace.outputs, trace.inputs),)
+        self.remade = any(self.views) or bool(trace.plain)
         if trace.effects is None:
             self.assemble = _shared(self.assemble, trace.outputs)
 
@@ -105,12 +106,15 @@ class Call:
     def on_arrays(self, *arrays: object) -> Any:
         """The result on arrays, as arrays."""
         results = self.compiled.part(arrays)
-        if any(self.views):
-            listed = [results] if self.compiled.single else results
-            views = self.views[int(listed[-1]) if len(self.views) > 1 else 0]
-            results = with_views(views, self.compiled.trace.inputs, arrays, listed)
-            return results[0] if self.compiled.single else self.assemble(results)
-        return results if self.compiled.single else self.assemble(results)
+        single = self.compiled.single
+        if not self.remade:
+            return results if single else self.assemble(results)
+        listed = [results] if single else results
+        views = self.views[int(listed[-1]) if len(self.views) > 1 else 0]
+        listed = with_views(views, self.compiled.trace.inputs, arrays, listed)
+        for i, make in self.compiled.trace.plain:
+            listed[i] = make(listed[i])
+        return listed[0] if single else self.assemble(listed)
 
     def direct(self, kind: Any) -> Callable[..., Any]:
         """What runs the call with the least around it: if it can, the executable itself."""
@@ -119,7 +123,7 @@ class Call:
                 return lambda *operands: self._on_tensors(kind, operands)
             return lambda *operands: self.assemble(kind._call(self.compiled, operands))
         part = self.compiled.part
-        plain = self.compiled.single and part.used is None and not any(self.views)
+        plain = self.compiled.single and part.used is None and not self.remade
         return part.executable if plain else self.on_arrays
 
 

@@ -46,7 +46,7 @@ class Compiled:
         self.trace = trace
         self.options = options
         self.name = trace.name
-        self._reverse: dict[tuple[int, ...], Reverse] = {}
+        self._reverse: dict[tuple[tuple[int, ...], frozenset[int]], Reverse | Exception] = {}
         self._is_linted = False
 
     @cached_property
@@ -151,11 +151,21 @@ class Compiled:
         results = self.part(arrays)
         return [results] if self.single else results
 
-    def reverse(self, needs: tuple[int, ...]) -> Reverse:
-        """The function with its reverse pass, for the operands at `needs`."""
-        found = self._reverse.get(needs)
+    def reverse(self, needs: tuple[int, ...], without: frozenset[int] = frozenset()) -> Reverse:
+        """The function with its reverse pass, for the operands at `needs`.
+
+        `without`: outputs that have no gradient.
+        """
+        key = needs, without
+        found = self._reverse.get(key)
         if found is None:
-            found = self._reverse[needs] = Reverse(self, needs)
+            try:
+                found = Reverse(self, needs, without)
+            except Exception as error:  # each call asks for it
+                found = error
+            self._reverse[key] = found
+        if isinstance(found, Exception):
+            raise found.with_traceback(None)
         return found
 
     def expand(self, operands: Sequence[object]) -> list[Any]:
@@ -178,12 +188,14 @@ class Reverse:
             cotangents of the operands: what is differentiated again.
     """
 
-    def __init__(self, function: Compiled, needs: tuple[int, ...]) -> None:
+    def __init__(self, function: Compiled, needs: tuple[int, ...], without: frozenset[int]) -> None:
         trace = function.trace
         self._function = function
         inputs = [trace.inputs[i] for i in needs]
         reached = depending_on(ancestors(trace.outputs), inputs)
-        self.floating = tuple(i for i, y in enumerate(trace.outputs) if y.serial in reached)
+        self.floating = tuple(
+            i for i, y in enumerate(trace.outputs) if y.serial in reached and i not in without
+        )
         floating = [trace.outputs[i] for i in self.floating]
         seeds = [
             placeholder(f"cotangent {i} of {trace.name}", y.shape, y.dtype)

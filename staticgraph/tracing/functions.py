@@ -84,8 +84,9 @@ def function(
         options: as `compile` takes them. With `memory`, that of each of its graphs, it is compiled
             for each combination of sizes.
 
-    The result takes ndarrays, and returns new ndarrays; with eager tensors, it returns what `f`
-    does, and is one node of the tape whose reverse pass is compiled, to any order of
+    The result takes ndarrays, and returns new ndarrays; sizes and numbers that `f` returns are
+    those of Python, also where each call has others. With eager tensors, it returns what `f` does,
+    and is one node of the tape whose reverse pass is compiled, to any order of
     differentiation. An array from outside that `f` returns is that array.
     With expressions it is `f` itself, so that compiled functions may call each other.
 

@@ -93,8 +93,12 @@ class InspectedFunction:
             >>> print(compiled.trace, len(operands))
             share(float64[x.0]) -> float64[x.0] 1
         """
-        call, operands = self._find(take_apart(self.name, args, kwargs, self._ordered))
+        call, operands = self._call_of(args, kwargs)
         return call.compiled, call.compiled.complete(operands)
+
+    def _call_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, list[Any]]:
+        """What serves a call, and the operands that it begins with."""
+        return self._find(take_apart(self.name, args, kwargs, self._ordered))
 
     def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:
         """A page about what a call with these arguments runs: see `Executable.view`.

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.pytree import (
@@ -211,7 +212,7 @@ def _flatten(
 ) -> Structure:
     """A value taken apart; with `by_value` dataclasses without arrays are, too."""
     kind: Any = type(value)
-    if isinstance(value, _ARRAYS) or (numbers and kind in _NUMBERS):
+    if isinstance(value, _ARRAYS) or (numbers and kind in _NUMBERS) or (by_value and kind is Dim):
         if changed := _changed_methods(kind):
             raise OptionError(
                 f"{name}: an argument is of {kind.__name__}, a class of arrays with {changed} of "

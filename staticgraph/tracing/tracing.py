@@ -34,6 +34,7 @@ from staticgraph.compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
 from staticgraph.tracing import arrays
 from staticgraph.tracing.named import collecting_names, joined
+from staticgraph.tracing.outputs import Plain
 from staticgraph.tracing.signature import Structure
 from staticgraph.tracing.views import View
 from staticgraph.tracing.ways import computed
@@ -87,6 +88,7 @@ class Trace:
             has found it, or None. Inputs and outputs for it come behind those of the caller.
         views: per way through its branches the results that are arguments or views of them, if
             that depends on the way, whose number is the last output then.
+        plain: of a function of arrays the results that are numbers, and what makes them of arrays.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Trace:
     branches: tuple[str, ...] = ()
     views: tuple[tuple[View, ...], ...] = ()
     names: Mapping[str, object] = field(default_factory=dict)
+    plain: Plain = ()
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -216,7 +219,7 @@ def trace(
     return Trace(
         name, tuple(found.inputs), tuple(made), found.structure, facts_of, definition, known,
         found.effects, len(held) - sum(held), branches=found.branches, views=found.views,
-        names=joined(calls, bool(found.branches)),
+        names=joined(calls, bool(found.branches)), plain=found.plain,
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from staticgraph.compiler.transforms.decisions import Way, ways_through
 from staticgraph.compiler.transforms.failing import Caught, as_checks, zeros
 from staticgraph.compiler.transforms.zero_gradients import note_joined
 from staticgraph.tracing import arrays
-from staticgraph.tracing.outputs import as_output
+from staticgraph.tracing.outputs import Plain, as_output, plain_result
 from staticgraph.tracing.signature import (
     LEAF,
     Same,
@@ -50,6 +50,7 @@ class Computed:
         branches: what became of its branches on values, a line of text each.
         views: of a function of arrays, per way the results that are arguments or views, where that
             depends on the way: then the last output is the number of the way.
+        plain: of a function of arrays the results that are numbers, and what makes them of arrays.
     """
 
     structure: Structure
@@ -59,6 +60,7 @@ class Computed:
     effects: Any
     branches: tuple[str, ...] = ()
     views: tuple[tuple[View, ...], ...] = ()
+    plain: Plain = ()
 
 
 @frozen(eq=False)
@@ -70,6 +72,7 @@ class _Made:
     others: list[Expression]
     shown: Sequence[Effect]
     effects: Any
+    plain: Plain = ()
 
 
 def computed(
@@ -96,7 +99,9 @@ def computed(
         made = ways[0].made
         outputs = [*made.results, *made.others]
         effects = None if engine is None else engine.alone(made.effects)
-        return Computed(made.structure, list(current()), outputs, made.shown, effects or None)
+        return Computed(
+            made.structure, list(current()), outputs, made.shown, effects or None, plain=made.plain
+        )
     finally:
         if engine is not None:
             engine.close()
@@ -111,11 +116,15 @@ def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Caught:
         with context as capture, collecting(loops=0) as shown, collecting_fields() as fields:
             structure, outputs = flatten_outputs(name, call())
             others, effects = [], None
+            plain: Plain = ()
             if capture is not None:
                 outputs, others, effects = capture.finished(outputs)
+            else:
+                makers = enumerate(map(plain_result, outputs))
+                plain = tuple([(i, make) for i, make in makers if make is not None])
             results = [as_output(name, one) for one in outputs]
             require_arrived(fields, None)
-            return _Made(structure, results, others, shown.effects, effects)
+            return _Made(structure, results, others, shown.effects, effects, plain)
     except CaptureError:
         raise
     except Exception as error:
@@ -170,10 +179,11 @@ def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any)
         f"{place} became cond" if is_cond else f"{place} decides nothing: both sides are the same"
         for place, is_cond in branches.items()
     ]
-    structure = made[0].structure
+    plain = tuple([one for one in made[0].plain if all(one in other.plain for other in made)])
     return Computed(
-        structure, list(current()), outputs, shown, effects or None, tuple(sorted(lines)), views
-    )
+        made[0].structure, list(current()), outputs, shown, effects or None, tuple(sorted(lines)),
+        views, plain,
+    )  # fmt: skip
 
 
 def _views(

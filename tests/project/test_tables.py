@@ -47,6 +47,8 @@ OTHERS = {
     "dynamic/nn/recurrent_cells.py": "the two nonlinearities of an RNN cell, by PyTorch's names",
     "dynamic/nn/transformer.py": "activations that PyTorch takes by name",
     "dynamic/xp/array.py": "Python's operators, by the array API's names of them",
+    "staticgraph/tracing/arrays.py": "methods of NumPy's arrays that are NumPy's functions",
+    "staticgraph/tracing/outputs.py": "ops that Python has for numbers",
     "staticgraph/compare/own/ways/substitutes.py": "names that JAX lacks, where no project is",
     "staticgraph/listing/numpy_calls.py": "calls of NumPy's functions, by its names",
     "staticgraph/draw/picture.py": "colours of leaves in a drawing",

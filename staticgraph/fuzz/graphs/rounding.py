@@ -12,7 +12,7 @@ from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Unknown
 from staticgraph.compiler.core.dtypes import is_float, is_inexact, limits
 from staticgraph.compiler.core.errors import LinAlgError
-from staticgraph.compiler.core.types import mapped
+from staticgraph.compiler.core.types import TensorType, mapped
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.expression import Expression, abstract
@@ -123,10 +123,15 @@ def _noisy(
     rng: np.random.Generator,
 ) -> list[Array]:
     values: dict[Expression, Any] = dict(feeds)
+    known: set[Expression] = set()  # numbers of constants, which are folded, op by op
     for node in ancestors(list(roots)):
         if node in feeds:
             continue
         given = [values[operand] for operand in node.operands]
+        if isinstance(node.type, TensorType) and not node.ndim and known.issuperset(node.operands):
+            known.add(node)
+            values[node] = _evaluated(node, given, sizes, rng)
+            continue
         if node.op in EFFECTS:  # what is checked need not hold of values that are moved
             values[node] = given[0]
             continue

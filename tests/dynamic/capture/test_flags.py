@@ -141,7 +141,7 @@ def _thawed_and_written(x: Any, w: Any) -> Any:
 FLAGS = {
     _thawed_and_returned: "returns a tensor with a history of one that requires grad only since",
     _frozen_on_a_side: "changes whether a tensor requires grad in a branch or the body of a loop",
-    _thawed_and_written: "changes a tensor of the surroundings",
+    _thawed_and_written: "a leaf Variable that requires grad is being used in an in-place",
 }
 
 
