@@ -38,6 +38,12 @@ def _sort(x: Any, axis: int) -> None:
     sort(x, axis)
 
 
+def _first_places(x: Any, count: int, axis: int, descending: bool) -> Any:
+    from staticgraph.compiler.runtime.selecting import first_places
+
+    return first_places(x, count, axis, descending)
+
+
 def _over_windows(kind: str, windows: Any, out: Any, *given: Any) -> None:
     from staticgraph.compiler.runtime.pooling import over_windows
 
@@ -76,6 +82,7 @@ provided.shuffle.provide(_shuffle)
 provided.places.provide(_places)
 provided.running.provide(_running)
 provided.sort.provide(_sort)
+provided.first_places.provide(_first_places)
 provided.over_windows.provide(_over_windows)
 provided.copy_into.provide(_copy_into)
 provided.add_into.provide(_add_into)

@@ -113,6 +113,10 @@ or from it on."""
 sort: Provided[[Any, int], None] = Provided("staticgraph.compiler")
 """`sort(x, axis)`: sort a large array in place along an axis."""
 
+first_places: Provided[[Any, int, int, bool], Any] = Provided("staticgraph.compiler")
+"""`first_places(x, count, axis, descending)`: the few first places in order of a large array; None
+where no loop serves it."""
+
 over_windows: Provided[..., None] = Provided("staticgraph.compiler")
 """`over_windows(kind, windows, out, *given)`: fill an array by a loop over windows of others, as
 `compiler.runtime.pooling` says."""
