@@ -20,7 +20,7 @@ from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.overrides import OverriddenError, answer, asking
 from staticgraph.compiler.core.whose_code import is_of_library, is_own
-from staticgraph.dynamic.core.argument_kinds import refuse_flags, wrong_argument
+from staticgraph.dynamic.core.argument_kinds import FLAGS, refuse_flags, wrong_argument
 from staticgraph.dynamic.core.errors import (
     ArgumentError,
     ComplexArgumentError,
@@ -28,7 +28,7 @@ from staticgraph.dynamic.core.errors import (
     has_pytorchs_class,
     in_pytorchs_class,
 )
-from staticgraph.dynamic.core.named_operands import in_pytorchs_words
+from staticgraph.dynamic.core.named_operands import NUMPYS, in_pytorchs_words
 
 
 def refuse(name: str, value: object, argument: str = "input") -> NoReturn:
@@ -70,16 +70,21 @@ def refuse_others(
         refuse(name, value, argument)
 
 
+_LOOKED_AT = FLAGS | NUMPYS.keys()
+"""Keywords that are looked at before a call."""
+
+
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, which says in its own name that its first argument must be a tensor."""
     name = function.__name__
 
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
-        if options:
+        plain = not options or _LOOKED_AT.isdisjoint(options)
+        if not plain:
             options = in_pytorchs_words(function, options)
         try:
-            if options:
+            if not plain:
                 refuse_flags(name, options)
             return function(*args, **options)
         except Exception as error:
@@ -103,7 +108,7 @@ def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
         try:
-            if options:
+            if options and not FLAGS.isdisjoint(options):
                 refuse_flags(name, options)
             return function(*args, **options)
         except Exception as error:
@@ -230,7 +235,7 @@ def as_checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def named(self: object, *args: object, **options: object) -> Any:
         try:
-            if options:
+            if options and not FLAGS.isdisjoint(options):
                 refuse_flags(name, options)
             return method(self, *args, **options)
         except Exception as error:
