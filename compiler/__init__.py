@@ -51,6 +51,13 @@ def _over_windows(kind: str, windows: Any, out: Any, *given: Any) -> None:
     over_windows(kind, windows, out, *given)
 
 
+def _gru(out: Any, *given: Any) -> None:
+    from staticgraph.compiler.runtime.gates import gru
+
+    provided.gru.provide(gru)  # called often: without this import from now on
+    gru(out, *given)
+
+
 def _copy_into(out: Any, x: Any) -> None:
     from staticgraph.compiler.runtime.copies import copy_into
 
@@ -84,6 +91,7 @@ provided.running.provide(_running)
 provided.sort.provide(_sort)
 provided.first_places.provide(_first_places)
 provided.over_windows.provide(_over_windows)
+provided.gru.provide(_gru)
 provided.copy_into.provide(_copy_into)
 provided.add_into.provide(_add_into)
 provided.share.provide(_share)

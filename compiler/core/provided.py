@@ -121,6 +121,10 @@ over_windows: Provided[..., None] = Provided("staticgraph.compiler")
 """`over_windows(kind, windows, out, *given)`: fill an array by a loop over windows of others, as
 `compiler.runtime.pooling` says."""
 
+gru: Provided[..., None] = Provided("staticgraph.compiler")
+"""`gru(out, *given)`: fill arrays with the states of gated recurrent units, or with cotangents, as
+`compiler.runtime.gates` says."""
+
 copy_into: Provided[[Any, Any], None] = Provided("staticgraph.compiler")
 """`copy_into(out, x)`: copy a large array into another of its dtype, which lies elsewhere."""
 
