@@ -58,6 +58,12 @@ def _gru(out: Any, *given: Any) -> None:
     gru(out, *given)
 
 
+def _padded_lines(out: Any, x: Any, places: Any, elements: Any, begin: int, back: bool) -> None:
+    from staticgraph.compiler.runtime.padded_lines import padded_lines
+
+    padded_lines(out, x, places, elements, begin, back)
+
+
 def _copy_into(out: Any, x: Any) -> None:
     from staticgraph.compiler.runtime.copies import copy_into
 
@@ -92,6 +98,7 @@ provided.sort.provide(_sort)
 provided.first_places.provide(_first_places)
 provided.over_windows.provide(_over_windows)
 provided.gru.provide(_gru)
+provided.padded_lines.provide(_padded_lines)
 provided.copy_into.provide(_copy_into)
 provided.add_into.provide(_add_into)
 provided.share.provide(_share)

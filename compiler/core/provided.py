@@ -125,6 +125,10 @@ gru: Provided[..., None] = Provided("staticgraph.compiler")
 """`gru(out, *given)`: fill arrays with the states of gated recurrent units, or with cotangents, as
 `compiler.runtime.gates` says."""
 
+padded_lines: Provided[[Any, Any, Any, Any, int, bool], None] = Provided("staticgraph.compiler")
+"""`padded_lines(out, x, places, elements, begin, back)`: write lines with some of their own
+elements beside them, or the adjoint, as `compiler.runtime.padded_lines` says."""
+
 copy_into: Provided[[Any, Any], None] = Provided("staticgraph.compiler")
 """`copy_into(out, x)`: copy a large array into another of its dtype, which lies elsewhere."""
 
