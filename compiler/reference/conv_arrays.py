@@ -138,7 +138,8 @@ def conv2d_vjp(
         elif position == 1:
             columns = _columns(x, layout, padding)
             columns = columns.T if groups == 1 else columns.transpose(0, 2, 1)
-            by_weight = np.empty(weight.shape, g.dtype)
+            dtype = g.dtype if g.dtype is x.dtype else np.result_type(g, x)
+            by_weight = np.empty(weight.shape, dtype)
             if groups > 1 or rows.size == 1 or columns.size == 1:  # as `small_product`
                 np.matmul(rows, columns, by_weight.reshape(layout.filters))
             else:
