@@ -93,7 +93,7 @@ key = {t}({ordered}select(size_of > {t}({inf}), {t}({greatest}), number))"""
 """Zeros of both signs are 0, and every nan is above all numbers."""
 _WHOLE = "key = {t}({ordered}bits)"
 
-_KINDS = frozenset(("f4", "f8", "i4", "i8"))
+_KINDS = {np.dtype(kind): kind for kind in ("f4", "f8", "i4", "i8")}
 _INF = {4: 0x7F800000, 8: 0x7FF0000000000000}
 
 
@@ -102,7 +102,8 @@ def first_places(x: Array, count: int, axis: int, descending: bool) -> Array | N
 
     None of other elements than floats and integers of 32 and 64 bits, and where many are asked for.
     """
-    if x.dtype.str[1:] not in _KINDS or not 0 < count <= min(MOST, x.shape[axis] // LEAST):
+    kind = _KINDS.get(x.dtype)
+    if kind is None or not 0 < count <= min(MOST, x.shape[axis] // LEAST):
         return None
     rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
     size = rows.shape[-1]
@@ -111,7 +112,7 @@ def first_places(x: Array, count: int, axis: int, descending: bool) -> Array | N
     out = np.empty((*rows.shape[:-1], count), np.int64)
     chunks = max(1, min(extent, MOST_CHUNKS, x.size // TASK))
     memory = np.empty(chunks * (size // part + count + 1), f"i{x.dtype.itemsize}")
-    unit = _unit(x.dtype.str[1:], descending)
+    unit = _unit(kind, descending)
     addresses = out.ctypes.data, rows.ctypes.data, memory.ctypes.data
     unit(extent, chunks, *addresses, size, count, part, BLOCK)
     return np.ascontiguousarray(np.moveaxis(out, -1, axis))

@@ -144,5 +144,6 @@ def test_no_loop_looks_for_many_places_or_among_other_elements() -> None:
     assert selecting.first_places(x, 126, 0, True) is None
     assert selecting.first_places(x, selecting.MOST + 1, 0, True) is None
     assert selecting.first_places(x.astype("i2"), 3, 0, True) is None
+    assert selecting.first_places(x.astype(">f4"), 3, 0, True) is None  # bytes in another order
     many = np.broadcast_to(x, (9, 4000))
     assert_array_equal(sg.topk(many, 126)[1], np.broadcast_to(3999 - np.arange(126), (9, 126)))
