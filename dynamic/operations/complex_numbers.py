@@ -19,8 +19,8 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "adjoint", "angle", "complex", "conj", "conj_physical", "conjugate", "imag", "is_complex",
-    "is_conj", "isreal", "polar", "real", "resolve_conj", "resolve_neg", "sgn", "view_as_complex",
-    "view_as_real",
+    "is_conj", "is_neg", "isreal", "polar", "real", "resolve_conj", "resolve_neg", "sgn",
+    "view_as_complex", "view_as_real",
 ]  # fmt: skip
 
 
@@ -115,6 +115,16 @@ def is_conj(input: object) -> bool:
 
     Example:
         >>> dynamic.is_conj(dynamic.tensor([1j]).conj())
+        False
+    """
+    return False
+
+
+def is_neg(input: object) -> bool:
+    """Whether the tensor is negated numbers that are still to be computed: never.
+
+    Example:
+        >>> dynamic.is_neg(-dynamic.tensor([1.0]))
         False
     """
     return False

@@ -8,6 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.compiler.functions import counting
 from staticgraph.compiler.ops.indexing.scattering import cut
 from staticgraph.compiler.reference.indices import places_other_than_zero
 from staticgraph.dynamic.core import eager_ops
@@ -33,8 +34,8 @@ from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
     "argwhere", "bincount", "count_nonzero", "gather", "index_add", "index_copy", "index_fill",
-    "masked_scatter", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce",
-    "take_along_dim",
+    "masked_scatter", "masked_select", "nonzero", "nonzero_static", "scatter", "scatter_add",
+    "scatter_reduce", "take_along_dim",
 ]  # fmt: skip
 
 
@@ -351,6 +352,27 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     if not values.ndim:
         return wrap(np.argwhere(values))
     return wrap(np.stack(places_other_than_zero(values), 1))
+
+
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    """The indices of the first `size` elements that are not 0, and rows of `fill_value` after them.
+
+    Its size does not depend on values, so that captured functions may call it.
+
+    Raises:
+        AutogradError: the size is negative.
+
+    Example:
+        >>> dynamic.nonzero_static(dynamic.tensor([0, 5, 6]), size=3)
+        tensor([[ 1],
+                [ 2],
+                [-1]])
+    """
+    if size < 0:
+        raise AutogradError("nonzero_static: 'size' must be an non-negative integer")
+    if not input.ndim:
+        return wrap(np.empty((size, 0), np.int64))
+    return counting.argwhere(input, size=size, fill_value=fill_value)
 
 
 def argwhere(input: object) -> Any:
