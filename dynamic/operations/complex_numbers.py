@@ -10,7 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.functions import complex_numbers as shared
-from staticgraph.dynamic.core.dtypes import DTYPES, get_default_dtype
+from staticgraph.dynamic.core.dtypes import DTYPES, get_default_dtype, itself
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.naming import called
@@ -97,7 +97,7 @@ def resolve_conj(input: object) -> Any:
         >>> dynamic.resolve_conj(dynamic.tensor([1j]).conj()).is_conj()
         False
     """
-    return input
+    return itself("resolve_conj", input)
 
 
 def resolve_neg(input: object) -> Any:
@@ -107,7 +107,7 @@ def resolve_neg(input: object) -> Any:
         >>> dynamic.resolve_neg(dynamic.tensor([1.0]))
         tensor([1.])
     """
-    return input
+    return itself("resolve_neg", input)
 
 
 def is_conj(input: object) -> bool:
@@ -117,6 +117,7 @@ def is_conj(input: object) -> bool:
         >>> dynamic.is_conj(dynamic.tensor([1j]).conj())
         False
     """
+    itself("is_conj", input)
     return False
 
 

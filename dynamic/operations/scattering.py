@@ -18,6 +18,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_dtype,
     require_index,
     require_mask,
+    require_one,
     require_places,
 )
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
@@ -26,6 +27,7 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.scaled import refuse_complex_factor
 from staticgraph.dynamic.tensors.short_ways import small_arrays
 from staticgraph.dynamic.tensors.slice_sizes import check_added, check_copied
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
@@ -42,7 +44,7 @@ __all__ = [
 def _check(name: str, x: Any, dim: int, index: Any) -> int:
     """The axis; RuntimeError unless `index` is int64, of x's rank, and no larger off the axis."""
     axis = axis_of(name, dim, x.ndim)
-    require_index(f"{name}(): Expected dtype int32/int64 for index", index)
+    require_index(f"{name}(): Expected dtype int32/int64 for index: got {{0}}", index)
     if name != "gather" and not index._array.size:
         return axis
     if index.ndim != x.ndim:
@@ -256,6 +258,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 
     require_dtype(
         "index_add_(): self ({0}) and source ({1}) must have the same scalar type", input, source
     )
+    refuse_complex_factor("alpha", alpha, source)
     scaled = source if alpha == 1 else source * alpha
     return _keep(_slices(ops.index_add, input, axis, index, scaled), source)
 
@@ -269,8 +272,8 @@ def index_fill(input: Any, dim: int, index: object, value: Any) -> Any:
         tensor([0., 7.])
     """
     require_places(index)
+    require_one(value)
     value = _number(value, input)
-    value = value if not value.ndim else ops.reshape(value, ())
     return _slices(ops.index_fill, input, axis_of("index", dim, input.ndim), index, value)
 
 
