@@ -38,11 +38,30 @@ def _sort(x: Any, axis: int) -> None:
     sort(x, axis)
 
 
+def _first_places(x: Any, count: int, axis: int, descending: bool) -> Any:
+    from staticgraph.compiler.runtime.selecting import first_places
+
+    return first_places(x, count, axis, descending)
+
+
 def _over_windows(kind: str, windows: Any, out: Any, *given: Any) -> None:
     from staticgraph.compiler.runtime.pooling import over_windows
 
     provided.over_windows.provide(over_windows)  # called often: without this import from now on
     over_windows(kind, windows, out, *given)
+
+
+def _gru(out: Any, *given: Any) -> None:
+    from staticgraph.compiler.runtime.gates import gru
+
+    provided.gru.provide(gru)  # called often: without this import from now on
+    gru(out, *given)
+
+
+def _padded_lines(out: Any, x: Any, places: Any, elements: Any, begin: int, back: bool) -> None:
+    from staticgraph.compiler.runtime.padded_lines import padded_lines
+
+    padded_lines(out, x, places, elements, begin, back)
 
 
 def _copy_into(out: Any, x: Any) -> None:
@@ -76,7 +95,10 @@ provided.shuffle.provide(_shuffle)
 provided.places.provide(_places)
 provided.running.provide(_running)
 provided.sort.provide(_sort)
+provided.first_places.provide(_first_places)
 provided.over_windows.provide(_over_windows)
+provided.gru.provide(_gru)
+provided.padded_lines.provide(_padded_lines)
 provided.copy_into.provide(_copy_into)
 provided.add_into.provide(_add_into)
 provided.share.provide(_share)

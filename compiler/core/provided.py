@@ -120,9 +120,21 @@ or from it on."""
 sort: Provided[[Any, int], None] = Provided("staticgraph.compiler")
 """`sort(x, axis)`: sort a large array in place along an axis."""
 
+first_places: Provided[[Any, int, int, bool], Any] = Provided("staticgraph.compiler")
+"""`first_places(x, count, axis, descending)`: the few first places in order of a large array; None
+where no loop serves it."""
+
 over_windows: Provided[..., None] = Provided("staticgraph.compiler")
 """`over_windows(kind, windows, out, *given)`: fill an array by a loop over windows of others, as
 `compiler.runtime.pooling` says."""
+
+gru: Provided[..., None] = Provided("staticgraph.compiler")
+"""`gru(out, *given)`: fill arrays with the states of gated recurrent units, or with cotangents, as
+`compiler.runtime.gates` says."""
+
+padded_lines: Provided[[Any, Any, Any, Any, int, bool], None] = Provided("staticgraph.compiler")
+"""`padded_lines(out, x, places, elements, begin, back)`: write lines with some of their own
+elements beside them, or the adjoint, as `compiler.runtime.padded_lines` says."""
 
 copy_into: Provided[[Any, Any], None] = Provided("staticgraph.compiler")
 """`copy_into(out, x)`: copy a large array into another of its dtype, which lies elsewhere."""

@@ -256,7 +256,11 @@ def _norm_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdim
 
 
 def _norm_expanded(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    squares = ops.sum(_squares(x), axis=axes, keepdims=keepdims)
+    return root_or_zero(ops.sum(_squares(x), axis=axes, keepdims=keepdims))
+
+
+def root_or_zero(squares: Any) -> Any:
+    """Square roots, whose gradient at 0 is 0."""
     zero = ops.equal(squares, 0)
     return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, squares)))
 
@@ -287,11 +291,15 @@ def _distances_type(a: TensorType, b: TensorType) -> TensorType:
     return TensorType((*batch, a.shape[-2], b.shape[-2]), a.dtype)
 
 
+def slope_of_distance(g: Any, o: Any) -> Any:
+    """What the cotangent of a distance has of the difference; 0 at distance 0."""
+    zero = ops.equal(o, 0)
+    return ops.where(zero, 0, g / ops.where(zero, 1, o))
+
+
 def _distances_vjp(g: Any, o: Any, a: Any, b: Any) -> Any:
     """Per pair of rows the part of the cotangent of the first along their difference."""
-    zero = ops.equal(o, 0)
-    slope = ops.where(zero, 0, g / ops.where(zero, 1, o))
-    return ops.expand_dims(slope, -1) * _differences(a, b)
+    return ops.expand_dims(slope_of_distance(g, o), -1) * _differences(a, b)
 
 
 distances = Op(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.types import TensorType
-from staticgraph.compiler.reference.activation import sigmoid
 
 
 def _gru(x: Any, own: Any, h: Any) -> Any:
@@ -22,50 +22,18 @@ def _gru(x: Any, own: Any, h: Any) -> Any:
     return proposal + update * (h - proposal)
 
 
-def _gates(x: Any, own: Any, h: Any) -> tuple[Any, Any]:
-    """Both gates side by side, and the proposal, as arrays."""
-    size = h.shape[-1]
-    both = sigmoid(x[..., : 2 * size] + own[..., : 2 * size])
-    proposal = both[..., :size] * own[..., 2 * size :]
-    np.add(x[..., 2 * size :], proposal, proposal)
-    return both, np.tanh(proposal, proposal)
-
-
 def _gru_array(x: Any, own: Any, h: Any) -> Any:
-    both, proposal = _gates(x, own, h)
-    found = np.subtract(h, proposal)
-    np.multiply(both[..., h.shape[-1] :], found, found)
-    return np.add(proposal, found, found)
+    out = np.empty(h.shape, h.dtype)
+    provided.gru((out,), *map(np.ascontiguousarray, (x, own, h)))
+    return out
 
 
 def _gru_slopes(
     positions: Sequence[int], g: Any, out: object, x: Any, own: Any, h: Any
 ) -> list[Any]:
     """The cotangents as arrays."""
-    size = h.shape[-1]
-    both, proposal = _gates(x, own, h)
-    reset, update = both[..., :size], both[..., size:]
-    by_x = np.empty_like(x)
-    opened, by_proposal = by_x[..., : 2 * size], by_x[..., 2 * size :]
-    np.subtract(1, both, opened)
-    np.multiply(opened, both, opened)
-    by_reset, by_update = opened[..., :size], opened[..., size:]
-    np.multiply(proposal, proposal, by_proposal)
-    np.subtract(1, by_proposal, by_proposal)
-    by_h = g * update
-    change = g - by_h
-    np.multiply(by_proposal, change, by_proposal)
-    np.multiply(by_reset, own[..., 2 * size :], by_reset)
-    np.multiply(by_reset, by_proposal, by_reset)
-    np.subtract(h, proposal, change)
-    np.multiply(change, g, change)
-    np.multiply(by_update, change, by_update)
-    if positions == (0,):
-        return [by_x]
-    by_own = by_x.copy()
-    ours = by_own[..., 2 * size :]
-    np.multiply(ours, reset, ours)
-    found = by_x, by_own, by_h
+    found = [np.empty(one.shape, one.dtype) for one in (x, own, h)]
+    provided.gru(tuple(found), *map(np.ascontiguousarray, (g, x, own, h)))
     return [found[position] for position in positions]
 
 

@@ -23,7 +23,8 @@ def taking_input(function: Callable[..., Any], *others: str) -> Any:
     return named
 
 
-_NUMPYS = {"axis": "dim", "keepdims": "keepdim"}
+NUMPYS = {"axis": "dim", "keepdims": "keepdim"}
+"""NumPy's names of arguments, which PyTorch takes for its own."""
 
 
 def in_pytorchs_words(function: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -31,14 +32,14 @@ def in_pytorchs_words(function: Any, options: dict[str, Any]) -> dict[str, Any]:
 
     PyTorch takes both names, not at once; a function with NumPy's name itself keeps it.
     """
-    if _NUMPYS.keys().isdisjoint(options):
+    if NUMPYS.keys().isdisjoint(options):
         return options
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     code = getattr(function, "__code__", None)
     own = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return {
-        _NUMPYS[key] if key in _NUMPYS and _NUMPYS[key] in own and key not in own else key: one
+        NUMPYS[key] if key in NUMPYS and NUMPYS[key] in own and key not in own else key: one
         for key, one in options.items()
     }
 

@@ -29,7 +29,7 @@ from staticgraph.dynamic.core.errors import (
     in_pytorchs_class,
 )
 from staticgraph.dynamic.core.keyword_kinds import Keywords
-from staticgraph.dynamic.core.named_operands import in_pytorchs_words
+from staticgraph.dynamic.core.named_operands import NUMPYS, in_pytorchs_words
 
 
 def refuse(name: str, value: object, argument: str = "input") -> NoReturn:
@@ -71,6 +71,9 @@ def refuse_others(
         refuse(name, value, argument)
 
 
+_NUMPYS = frozenset(NUMPYS)
+
+
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, which says in its own name that its first argument must be a tensor."""
     name = function.__name__
@@ -78,7 +81,7 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
-        if options:
+        if options and not _NUMPYS.isdisjoint(options):
             options = in_pytorchs_words(function, options)
         try:
             if options:

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.settings import COMPILE_LARGE_OPS
 from staticgraph.compiler.reference.copies import LARGE, add_into, copy_into
+from staticgraph.dynamic.core.dtypes import F32, F64
 
 
 def _begin(index: Any, size: int) -> int | None:
@@ -23,10 +26,15 @@ def _begin(index: Any, size: int) -> int | None:
     return None
 
 
-def _around(index: Any, begin: int, size: int) -> list[tuple[int, int]]:
-    """The places before and after these elements, each with the element that it has."""
-    places = [*range(begin), *range(begin + size, len(index))]
-    return list(zip(places, index[places].tolist(), strict=True))
+def _around(index: Any, begin: int, size: int) -> tuple[Any, Any]:
+    """The places before and after these elements, and the elements that they have."""
+    places = np.array([*range(begin), *range(begin + size, len(index))], np.int64)
+    return places, index[places].astype(np.int64, copy=False)
+
+
+def _in_lines(x: Any, axis: int) -> bool:
+    """Whether there is a loop over lines along an axis."""
+    return axis == x.ndim - 1 and x.dtype in (F32, F64) and not COMPILE_LARGE_OPS.is_off
 
 
 def padded_along(x: Any, index: Any, axis: int, wrap: bool = True) -> Any:
@@ -36,9 +44,13 @@ def padded_along(x: Any, index: Any, axis: int, wrap: bool = True) -> Any:
     if begin is None:
         return ops.take.evaluate(x, index, axis=axis, wrap=wrap)
     out = np.empty((*x.shape[:axis], len(index), *x.shape[axis + 1 :]), x.dtype)
+    places, elements = _around(index, begin, size)
+    if _in_lines(x, axis):
+        provided.padded_lines(out, np.ascontiguousarray(x), places, elements, begin, False)
+        return out
     lines, given = np.moveaxis(out, axis, 0), np.moveaxis(x, axis, 0)
     copy_into(lines[begin : begin + size], given)
-    for place, element in _around(index, begin, size):
+    for place, element in zip(places.tolist(), elements.tolist(), strict=True):
         copy_into(lines[place], given[element])
     return out
 
@@ -52,10 +64,13 @@ def padded_along_vjp(
     if begin is None:
         rule: Any = ops.take.rule(0)
         return [rule(g, o, x, index, axis=axis, wrap=wrap)]
-    lines = np.moveaxis(g, axis, 0)
+    places, elements = _around(index, begin, size)
     found = np.empty(x.shape, g.dtype)
-    sums = np.moveaxis(found, axis, 0)
+    if _in_lines(g, axis):
+        provided.padded_lines(found, np.ascontiguousarray(g), places, elements, begin, True)
+        return [found]
+    lines, sums = np.moveaxis(g, axis, 0), np.moveaxis(found, axis, 0)
     copy_into(sums, lines[begin : begin + size])
-    for place, element in _around(index, begin, size):
+    for place, element in zip(places.tolist(), elements.tolist(), strict=True):
         add_into(sums[element], lines[place])
     return [found]

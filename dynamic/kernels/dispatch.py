@@ -19,7 +19,7 @@ from staticgraph.compiler.core.op import Attrs, Op, Rule
 from staticgraph.compiler.core.op_arguments import in_computing
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.spec import Spec
-from staticgraph.dynamic.kernels import memory, native, native_windows
+from staticgraph.dynamic.kernels import memory, native, native_windows, pairs
 
 LARGE, LARGE_ROWS = native.LEAST, native.LEAST_OF_ROWS
 """The least number of elements that is worth a look for a kernel; that of composites over rows."""
@@ -89,8 +89,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     if arrays and (_is_large(op, arrays) or op.sweep in _BY_WORK):
         if not memory.state.asked:
             memory.keep_freed_memory()
-        kernels = native_windows if op.sweep == "windows" else native
-        value = kernels.evaluate(op, arrays, attrs)
+        value = _kernels_of(op).evaluate(op, arrays, attrs)
         if value is not None:
             return value
     return op.evaluate(*arrays, **attrs)
@@ -182,5 +181,12 @@ def _is_work(op: Op, operand: Any) -> bool:
 def _by_kernel(
     rules: Rules, g: object, out: object, operands: Sequence[object], attrs: Attrs
 ) -> Sequence[Any] | None:
-    kernels = native_windows if rules.op.sweep == "windows" else native
+    kernels = _kernels_of(rules.op)
     return kernels.cotangents(rules.op, rules.positions, g, out, operands, attrs)
+
+
+def _kernels_of(op: Op) -> Any:
+    """The module of the kernels that serve an op."""
+    if op.sweep == "windows":
+        return native_windows
+    return pairs if op.sweep == "pairs" else native

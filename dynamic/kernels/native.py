@@ -119,7 +119,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     if seen is not None and state.enabled:
         found = _results(seen.kernel, seen.arrays_of(arrays), arrays)
         return None if found is None else found[0]
-    if not serves(op, arrays) or (op.sweep in _COUNTED and not _is_much(op, arrays, attrs)):
+    if not serves(op, arrays) or (op.sweep in _COUNTED and not is_much(op, arrays, attrs)):
         return None
     if goes_over_rows(op) and max([one.size for one in arrays]) < LEAST_OF_ROWS:
         return None
@@ -138,7 +138,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     return None if found is None else _permuted_back(found[0], order)
 
 
-def _is_much(op: Op, operands: Sequence[Any], attrs: Attrs) -> bool:
+def is_much(op: Op, operands: Sequence[Any], attrs: Attrs) -> bool:
     """Whether there is enough work for a kernel, for ops whose operands alone do not say it."""
     return _work(op, operands, attrs) >= (LEAST_NAMED if op.sweep in _INDEXED else LEAST)
 
@@ -170,7 +170,7 @@ def cotangents(
     if _is_total(op) or not serves(op, operands):
         return None
     if op.sweep == "pairs":
-        if not _is_much(op, operands, attrs):
+        if not is_much(op, operands, attrs):
             return None
         return compute(
             (op, tuple(positions)), attrs, by_rules(op, positions, attrs), given, (), True, call

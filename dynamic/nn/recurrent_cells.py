@@ -14,20 +14,22 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
-from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.compiler.core.op import Attrs
 from staticgraph.dynamic.core.errors import SizeError
 from staticgraph.dynamic.core.gates import gru_gates
 from staticgraph.dynamic.core.sizes import differ
-from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.kernels import native
 from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
 from staticgraph.dynamic.nn.module import Module
 from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.creation import empty
 from staticgraph.dynamic.tensors.devices import check_device
-from staticgraph.dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.short_ways import small_arrays
 
 
 def _gate(gates: Any, i: int, size: int) -> Any:
@@ -57,14 +59,19 @@ def _gru_of(x: Any, own: Any, h: Any) -> Any:
     return proposal + update * (h - proposal)
 
 
+_of_gru = Recorder(gru_gates, 3)
+_NO_ATTRS: Attrs = {}
+
+
 def _step_small_gru(x: Any, h: Any, weight: object, bias: object) -> Any:
     """`step_gru`, whose gates are one node where they are small."""
     own = F.linear(h, weight, bias)
-    if all(type(one) is Tensor for one in (x, own, h)):
-        a, b, c = x._array, own._array, h._array
-        alike = a.shape == b.shape == (*c.shape[:-1], 3 * c.shape[-1])
-        if alike and a.size < LARGE and a.dtype is c.dtype and a.dtype in (F32, F64):
-            return x._apply(gru_gates, (x, own, h), {})
+    if native.state.enabled and not (paused and mode.capture is not None):
+        arrays = small_arrays((x, own, h))
+        if arrays is not None and arrays[2].ndim and arrays[2].size:
+            state = arrays[2].shape
+            if arrays[0].shape == arrays[1].shape == (*state[:-1], 3 * state[-1]):
+                return _of_gru.function(gru_gates.evaluate(*arrays), _NO_ATTRS, x, own, h)
     return _gru_of(x, own, h)
 
 

@@ -85,6 +85,12 @@ def _take_vjp(g: object, o: object, x: Any, index: object, *, axis: int, wrap: b
     return take_add(g, index, axis, x.shape[axis], wrap)
 
 
+def _take_slopes(
+    positions: Sequence[int], g: Any, o: object, x: Any, index: Any, *, axis: int, wrap: bool = True
+) -> Sequence[Any]:
+    return (_take_add_numpy(g, index, axis=axis, size=x.shape[axis], wrap=wrap),)
+
+
 def _batched_take(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
 ) -> Any:
@@ -112,6 +118,7 @@ take = register(
             x, check_range("take", np.asarray(index), x.shape[axis], wrap), axis
         ),
         vjp=(_take_vjp, None),
+        vjp_arrays=_take_slopes,
         saves=("b", ""),
         bind=_take_bind,
         lowering=Gather(_take_split),

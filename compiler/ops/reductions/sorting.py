@@ -27,6 +27,8 @@ __all__ = ["argsort", "sort"]
 
 _MANY = 1 << 18
 """The elements from which threads share a sort."""
+_MANY_ROWS = 1 << 15
+"""Those from which a compiled loop looks for the first: NumPy takes many passes."""
 
 
 _KINDS: tuple[Any, ...] = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -136,8 +138,14 @@ sort: Op = host_along(
 )  # fmt: skip
 
 
-def _first_places(x: Any, *, count: int, axis: int, descending: bool) -> Any:
+def _first_in_order(x: Any, *, count: int, axis: int, descending: bool) -> Any:
     return first_in_order(x, count, axis, descending)
+
+
+@wraps(_first_in_order)  # which is what an exported file has
+def _first_places(x: Any, *, count: int, axis: int, descending: bool) -> Any:
+    found = provided.first_places(x, count, axis, descending) if x.size >= _MANY_ROWS else None
+    return first_in_order(x, count, axis, descending) if found is None else found
 
 
 def _bind_first(

@@ -335,8 +335,9 @@ def softmax(
         >>> nn.functional.softmax(dynamic.tensor([1.0, 1.0]), dim=0)
         tensor([0.5000, 0.5000])
     """
-    dim = _implicit_axis("softmax", input, dim)
-    return ops.softmax(_cast(input, dtype), dim)
+    if dim is not None and dtype is None:
+        return ops.softmax(input, dim)
+    return ops.softmax(_cast(input, dtype), _implicit_axis("softmax", input, dim))
 
 
 def log_softmax(
@@ -348,8 +349,9 @@ def log_softmax(
         >>> nn.functional.log_softmax(dynamic.tensor([1.0, 1.0]), dim=0)
         tensor([-0.6931, -0.6931])
     """
-    dim = _implicit_axis("log_softmax", input, dim)
-    return ops.log_softmax(_cast(input, dtype), dim)
+    if dim is not None and dtype is None:
+        return ops.log_softmax(input, dim)
+    return ops.log_softmax(_cast(input, dtype), _implicit_axis("log_softmax", input, dim))
 
 
 def softmin(

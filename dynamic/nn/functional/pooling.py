@@ -6,8 +6,10 @@ What is computed is `staticgraph.compiler.layers.pooling`, which both paradigms 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
+from staticgraph.compiler.core.bounds import KEPT
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.layers.pooling import avg_pooled, lp_norm, max_pooled, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
@@ -83,9 +85,7 @@ def _max_pool(
     axes: int, input: Any, kernel_size: object, stride: object, padding: object,
     dilation: object, ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
-    size, step, edge = _options(axes, kernel_size, stride, padding)
-    spread = per_axis(dilation, axes)
-    _check_padding(edge, size, spread)
+    size, step, edge, spread = _options(axes, kernel_size, stride, padding, dilation)
     array = image_of(input, axes)
     if array is not None and axes == 1:
         rows = (1, *size), (1, *step), (0, *edge), (1, *spread), ceil_mode, return_indices
@@ -110,13 +110,28 @@ def _is_empty(stride: object) -> bool:
 
 
 def _options(
-    axes: int, kernel_size: object, stride: object, padding: object
-) -> tuple[Sizes, Sizes, Sizes]:
+    axes: int, kernel_size: object, stride: object, padding: object, dilation: object
+) -> tuple[Sizes, Sizes, Sizes, Sizes]:
+    """Per axis the sizes of windows, steps, zeros and distances."""
+    numbers = type(kernel_size) is type(padding) is type(dilation) is int
+    if numbers and (stride is None or type(stride) is int):
+        return _of_numbers(axes, kernel_size, stride, padding, dilation)
+    return _checked(axes, kernel_size, stride, padding, dilation)
+
+
+def _checked(
+    axes: int, kernel_size: object, stride: object, padding: object, dilation: object
+) -> tuple[Sizes, Sizes, Sizes, Sizes]:
     size = per_axis(kernel_size, axes)
     step = size if stride is None or _is_empty(stride) else per_axis(stride, axes)
     if any(one == 0 for one in step):
         raise AutogradError("stride should not be zero")
-    return size, step, per_axis(padding, axes)
+    edge, spread = per_axis(padding, axes), per_axis(dilation, axes)
+    _check_padding(edge, size, spread)
+    return size, step, edge, spread
+
+
+_of_numbers = lru_cache(KEPT)(_checked)
 
 
 def _check_padding(padding: Sizes, size: Sizes, dilation: Sizes) -> None:
@@ -195,11 +210,9 @@ def _avg_pool(
     axes: int, input: Any, kernel_size: object, stride: object, padding: object, ceil_mode: bool,
     count_include_pad: bool, divisor_override: int | None,
 ) -> Any:  # fmt: skip
-    size, step, edge = _options(axes, kernel_size, stride, padding)
     if divisor_override == 0:
         raise AutogradError("divisor must be not zero")
-    ones = (1,) * axes
-    _check_padding(edge, size, ones)
+    size, step, edge, ones = _options(axes, kernel_size, stride, padding, 1)
     usual = divisor_override is None or type(divisor_override) is int
     array = image_of(input, axes) if usual else None  # what is no number is told of below
     if array is not None and axes == 1:

@@ -48,6 +48,25 @@ def test_the_second_call_is_as_the_first(call: Callable[[Any, Any], Any]) -> Non
     assert torch.autograd.gradcheck(call, (x, w))
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("padding", [0, (1, 0)])
+def test_one_image_has_the_gradients_that_it_has_among_others(padding: Any, groups: int) -> None:
+    """And they are memory of their own, which accumulation keeps."""
+    images, w, b = drawn(2, 4, 6, 5), drawn(6, 4 // groups, 3, 2), drawn(6)
+    image = images.detach()[:1].requires_grad_(True)
+    for _ in range(2):
+        one = F.conv2d(image, w, b, 1, padding, 1, groups)
+        g = torch.tensor(GENERATOR.standard_normal(one.shape))
+        found = torch.autograd.grad(one, (image, w, b), g)
+        several = F.conv2d(images, w, b, 1, padding, 1, groups)
+        np.testing.assert_allclose(one.detach(), several.detach()[:1], rtol=1e-13)
+        padded = torch.cat((g, torch.zeros_like(g)))
+        expected = torch.autograd.grad(several, (images, w, b), padded)
+        for mine, other in zip(found, (expected[0][:1], *expected[1:]), strict=True):
+            assert mine._array.base is None
+            np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-14)
+
+
 def test_a_call_that_went_well_lets_no_other_pass() -> None:
     x, w = drawn(1, 2, 5, 5), drawn(4, 2, 3, 3)
     for _ in range(2):

@@ -12,6 +12,7 @@ import dynamic as torch
 import staticgraph as sg
 from staticgraph.dynamic import nn
 from staticgraph.dynamic.autograd import forward_ad, gradcheck, gradgradcheck
+from staticgraph.dynamic.core import gates
 from staticgraph.dynamic.kernels import native
 from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 from staticgraph.dynamic.nn.recurrent_cells import step_gru
@@ -254,7 +255,7 @@ def test_the_gates_of_a_small_gru_cell_are_one_node(shape: tuple[int, ...]) -> N
     assert len(found.grad_fn.next_functions) == 3 and found.grad_fn.name() == "AddBackward0"
     parts = F.linear(x, cell.weight_ih, cell.bias_ih)
     expected = step_gru(parts, h, cell.weight_hh, cell.bias_hh)
-    assert_allclose(found.detach(), expected.detach(), rtol=1e-15)
+    assert_allclose(found.detach(), expected.detach(), rtol=1e-14, atol=1e-15)
     pairs = [torch.autograd.grad((one**2).sum(), operands) for one in (found, expected)]
     for one, other in zip(*pairs, strict=True):
         assert_allclose(one, other, rtol=1e-12, atol=1e-15)
@@ -262,6 +263,26 @@ def test_the_gates_of_a_small_gru_cell_are_one_node(shape: tuple[int, ...]) -> N
     assert gradgradcheck(lambda *given: cell(*given[:2]), operands)
     mixed = cell(x.detach(), h.detach().requires_grad_(True))
     assert mixed.requires_grad
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_gates_of_many_rows_and_of_extremes(dtype: str) -> None:
+    """Of more rows than a thread takes, and where exponentials overflow."""
+    r = np.random.default_rng(0)
+    h, g = r.standard_normal((2, 700, 16)).astype(dtype)
+    x, own = r.standard_normal((2, 700, 48)).astype(dtype)
+    x[::7] = 2000 * np.sign(x[::7])
+    found = gates.gru_gates.evaluate(x, own, h)
+    rule: Any = gates.gru_gates.vjp_arrays
+    slopes = rule((0, 1, 2), g, None, x, own, h)
+    wide = [torch.tensor(one.astype("f8"), requires_grad=True) for one in (x, own, h)]
+    expected = gates._gru(*wide)
+    exact = torch.autograd.grad(expected, wide, torch.tensor(g.astype("f8")))
+    eps = float(np.finfo(dtype).eps)
+    assert_allclose(found, expected.detach(), rtol=0, atol=16 * eps)
+    for one, other in zip(slopes, exact, strict=True):
+        assert one.dtype == dtype
+        assert_allclose(one, other, rtol=0, atol=64 * eps)
 
 
 def test_a_gru_cell_of_other_operands_is_computed_in_ops() -> None:

@@ -11,6 +11,8 @@ from numpy.testing import assert_array_equal
 
 import staticgraph as sg
 from staticgraph.compiler.reference.orders import first_in_order, order
+from staticgraph.compiler.runtime import selecting, threads
+from tests.combinations import some
 
 SHAPES = [(300,), (3, 500), (2, 400, 3), (100, 2), (2, 9000)]
 
@@ -94,3 +96,54 @@ def test_places_of_what_is_in_order_already(shape: tuple[int, ...]) -> None:
     almost[..., -1] = 0.0
     expected = np.argsort(almost, kind="stable")
     np.testing.assert_array_equal(sg.argsort(almost, stable=True), expected)
+
+
+def among_extremes(kind: str, shape: tuple[int, ...]) -> list[Any]:
+    """Values as above, and in both orders, all equal, and with the least and greatest integers."""
+    found = values(kind, shape)
+    if kind[0] == "i":
+        limits = np.iinfo(kind)
+        found.append(np.random.default_rng(2).choice([limits.min, -1, limits.max], shape))
+        found[-1] = found[-1].astype(kind)
+    rows = np.sort(found[0], -1)
+    equal = limits.min if kind[0] == "i" else np.nan
+    return [*found, rows, np.ascontiguousarray(rows[..., ::-1]), np.full(shape, equal, kind)]
+
+
+@pytest.mark.parametrize("kind", some(["f4", "f8", "i8", "i4"], 2))
+def test_the_loop_for_the_first_places_finds_those_of_a_stable_sort(kind: str) -> None:
+    for shape in [(300,), (2, 400, 3), (3, 4097)]:
+        for x in among_extremes(kind, shape):
+            for axis in {int(np.argmax(shape)), x.ndim - 1}:
+                for descending in (False, True):
+                    expected = stable(x, axis, descending)
+                    for count in {1, 3, 9, selecting.MOST} & set(range(x.shape[axis] // 32 + 1)):
+                        first = selecting.first_places(x, count, axis, descending)
+                        assert first is not None and first.dtype == np.int64
+                        assert_array_equal(first, expected.take(range(count), axis))
+
+
+def test_threads_share_the_rows_whose_first_places_are_looked_for() -> None:
+    x = np.random.default_rng(3).standard_normal((70, 3, 1000)).astype("f4")
+    expected = stable(x, 2, True)[..., :7]
+    before = threads.get_num_threads()
+    try:
+        for count in (1, 2, 3):
+            threads.share_among(count)
+            assert_array_equal(sg.topk(x, 7)[1], expected)
+            assert_array_equal(
+                selecting.first_places(np.moveaxis(x, 2, 0), 7, 0, True),
+                np.moveaxis(expected, 2, 0),
+            )
+    finally:
+        threads.share_among(before)
+
+
+def test_no_loop_looks_for_many_places_or_among_other_elements() -> None:
+    x = np.arange(4000.0)
+    assert selecting.first_places(x, 126, 0, True) is None
+    assert selecting.first_places(x, selecting.MOST + 1, 0, True) is None
+    assert selecting.first_places(x.astype("i2"), 3, 0, True) is None
+    assert selecting.first_places(x.astype(">f4"), 3, 0, True) is None  # bytes in another order
+    many = np.broadcast_to(x, (9, 4000))
+    assert_array_equal(sg.topk(many, 126)[1], np.broadcast_to(3999 - np.arange(126), (9, 126)))
