@@ -1,7 +1,7 @@
 """Every error that the project raises on purpose, under one root."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from numpy.linalg import LinAlgError as _LinAlgError
 
@@ -25,6 +25,9 @@ class StaticGraphError(Exception):
         ...     print(type(error).__name__)
         ShapeError
     """
+
+    needs: frozenset[Any] = frozenset()
+    """The unknown sizes (`dims.Unknown`) that would have to be numbers, if it is for that."""
 
 
 @_public

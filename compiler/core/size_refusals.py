@@ -28,13 +28,17 @@ _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
 class Refusals:
     """A size of which only integer arithmetic is known.
 
-    A trace that the error ends is made again with the size known.
+    A trace that the error ends is made again with the size known, which it has in `needs`.
     """
 
     __slots__ = ()
 
     def _text(self) -> str:
         """The size as it is written."""
+        raise NotImplementedError
+
+    def atoms(self) -> set[Any]:
+        """The unknowns that the size depends on."""
         raise NotImplementedError
 
     def __bool__(self) -> bool:
@@ -65,7 +69,9 @@ class Refusals:
         raise self._refusal(f"it cannot be {what}: declare the size where it has to be known")
 
     def _refusal(self, why: str) -> OptionError:
-        return remembered(OptionError(f"the size {self._text()} is unknown until run time: {why}"))
+        error = OptionError(f"the size {self._text()} is unknown until run time: {why}")
+        error.needs = frozenset(self.atoms())
+        return remembered(error)
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
-from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.dims import Dim, Size, needing
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import normalise_axis
 from staticgraph.compiler.core.values import Value
@@ -284,7 +284,8 @@ def known_size(name: str, x: Value, axis: int) -> int:
     """The size of an axis, which must be known when a graph is defined."""
     size = x.shape[axis]
     if isinstance(size, Dim):
-        raise ShapeError(f"{name}: the size of axis {axis} is unknown until run time")
+        error = ShapeError(f"{name}: the size of axis {axis} is unknown until run time")
+        raise needing(error, [size])
     return int(size)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.dims import Dim, needing
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -53,7 +54,8 @@ def refused_elements(data: Any) -> Exception:
     name = type(found).__name__
     if isinstance(found, str):
         return ShapeError(f"too many dimensions 'str': {found!r} is no number")
-    return AutogradError(f"Could not infer dtype of {name}: tensor cannot hold {found!r}")
+    error = AutogradError(f"Could not infer dtype of {name}: tensor cannot hold {found!r}")
+    return needing(error, [found] if isinstance(found, Dim) else [])
 
 
 def refuse_nothing(data: Any) -> None:

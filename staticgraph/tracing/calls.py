@@ -23,6 +23,7 @@ from staticgraph.tracing.arrays import outside, refuse_outside
 from staticgraph.tracing.compiled import Compiled
 from staticgraph.tracing.effects import watched
 from staticgraph.tracing.elements import Elements
+from staticgraph.tracing.known_sizes import Needs
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.signature import (
@@ -138,6 +139,8 @@ class Signature:
         tensors: ModuleTensors | None,
         operands: Sequence[Any],
         around: Surroundings,
+        needs: Needs,
+        tell: Callable[[Trace], None],
     ) -> None:
         self.around = around
         self._held = (modules, tensors, around.live)  # their identities are keys
@@ -175,6 +178,8 @@ class Signature:
             leaves,
             declared,
             functools.partial(Compiled, options=function.options),
+            needs,
+            tell,
             "memory" in function.options,
         )
 

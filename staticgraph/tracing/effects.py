@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dims import Dim, needing
 from staticgraph.compiler.core.errors import EffectError, OptionError
 from staticgraph.compiler.core.refusals import (
     forgetting_refusals,
@@ -407,7 +407,10 @@ class _Watch(Watch):
             sizes = one.of_shape or any(isinstance(x, Dim) for x in given)
             if sizes and unknown:
                 # the trace is made again with the sizes known, which are ints
-                raise remembered(OptionError(f"{place}: asks for the type of an unknown size"))
+                error = OptionError(f"{place}: asks for the type of an unknown size")
+                known = [x for x in given if isinstance(x, Dim)]
+                asked_of = known or [size for x in traced for size in x.shape]
+                raise remembered(needing(error, asked_of))
             if one.exact and not one.of_shape and any(map(is_symbolic, given)):
                 what = "type(x) is not that of an array while the function is traced"
                 refuse(what, "use isinstance(x, ...)", place)

@@ -27,12 +27,15 @@ class Retrace:
 
     Attributes:
         changes: what had been read, and what it was when that was found to be another.
+        sizes: the sizes that the trace knows and others did not have, and why; then nothing
+            changed.
     """
 
     changes: Sequence[tuple[Read, Any]]
+    sizes: str = ""
 
     def __str__(self) -> str:
-        return "; ".join([change_of(read, now) for read, now in self.changes])
+        return self.sizes or "; ".join([change_of(read, now) for read, now in self.changes])
 
 
 OFTEN = 16
@@ -68,6 +71,12 @@ class Retraces:
             if self._often[key] == OFTEN and self._tells:
                 self._tell(read)
 
+    def add_sizes(self, trace: Trace) -> None:
+        """Note that it is traced again because the others do not fit the sizes of a call."""
+        inputs = ", ".join(str(one.type) for one in trace.inputs[: trace.arguments])
+        self.last.append(Retrace((), f"for {inputs}: sizes known: {trace.needed}"))
+        self.count += 1
+
     def _tell(self, read: Read) -> None:
         file, _, line = read.place.rpartition(":")
         text = (
@@ -97,6 +106,14 @@ def guard_cost(surroundings: Iterable[Surroundings]) -> float:
     checks = [check_of(with_words(around.guards.reads, Versions())) for around in surroundings]
     times = [min(timeit.repeat(check, number=1000, repeat=5)) / 1000 for check in checks]
     return max(times, default=0.0)
+
+
+def _declared(trace: Trace) -> str:
+    """How the sizes of a trace would be declared whose first argument's first axis is a batch."""
+    ranked = (one for one in trace.inputs[: trace.arguments] if one.ndim)
+    first = next(ranked, trace.inputs[0])
+    sizes = [one if isinstance(one, int) else None for one in first.shape[1:]]
+    return f"sg.function(f, shapes={{{first.name!r}: {('n', *sizes)}}})"
 
 
 MANY = 60
@@ -191,4 +208,7 @@ class Explanation:
         if self.retraced > len(self.retraces):
             lines.append(f"  the last {len(self.retraces)}:")
         lines += [f"  {one}" for one in self.retraces]
+        needed = [one for _, traces in self.traces for one in traces if one.needed]
+        if needed:
+            lines.append(f"declare sizes that are the same at each call: {_declared(needed[-1])}")
         return "\n".join(lines)

@@ -41,6 +41,7 @@ from staticgraph.tracing.kinds import (
     same_static,
     settings_of,
 )
+from staticgraph.tracing.known_sizes import Needs
 from staticgraph.tracing.live import Known, LiveArrays
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
@@ -48,6 +49,7 @@ from staticgraph.tracing.repeated import repeated
 from staticgraph.tracing.signature import (
     Arguments,
     Static,
+    Structure,
     parts,
     take_apart,
 )
@@ -91,8 +93,9 @@ def function(
     With expressions it is `f` itself, so that compiled functions may call each other.
 
     Sizes are unknown when `f` is traced, unless declared, so that a trace serves any. Where the
-    function has to know them it is traced again, with as few known as will do: those that are 1,
-    because they broadcast; those that are equal as equal; all. Python numbers given by position
+    function has to know them it is traced again, with as few known as will do: those that it
+    needs as numbers (`x.shape[-1] ** 0.5`); those that are 1, because they broadcast; those that
+    are equal as equal; all. Python numbers given by position
     are arrays, which take the dtype of what they meet; by keyword, and everything else that is
     no array, they are static: part of the key, and hashable.
 
@@ -198,6 +201,7 @@ class Function(InspectedFunction):
         self._known: dict[Any, Callable[..., Any]] = {}
         self._calls: dict[Any, Call] = {}
         self._signatures: dict[Any, Signature] = {}
+        self._needs: dict[Structure, Needs] = {}
         self._around: dict[Any, list[Surroundings]] = {}
         self._known_arrays = Known()
         tells = options.get("lint", "certain") not in ("off", None)
@@ -479,7 +483,14 @@ class Function(InspectedFunction):
         signature = self._signatures.get(ranks)
         if signature is None:
             captured = Captured(self.name, self._f, self._shapes, self._options)
-            signature = Signature(captured, found, modules, tensors, operands, around)
+            needs = self._needs.get(found.structure)
+            if needs is None:
+                needs = Needs()
+                _remember(self._needs, found.structure, needs)
+            signature = Signature(
+                captured, found, modules, tensors, operands, around,
+                needs, self._retraces.add_sizes,
+            )  # fmt: skip
             self._signatures[ranks] = signature
         return signature.call(operands)
 

@@ -1,16 +1,17 @@
 """Tracing: a Python function run once on expressions, for arrays of any sizes if possible.
 
-A trace is first tried with every size unknown. Where the code of the function needs to know more
-(a size that broadcasts is 1; a Python `if` on a size), the call is traced again with more sizes
-known: those that are 1, then those that are equal as equal, then all. A trace serves every call
-whose sizes it fits, which is checked with the sizes of the call before anything is compiled.
+A trace is first tried with every size unknown. Where the code of the function needs sizes as
+numbers (`x.shape[-1] ** 0.5`, a Python `if`), the call is traced again with these known. Where that
+does not do (a size that broadcasts is 1), those that are 1 are known, then those that are equal as
+equal, then all. A trace serves every call whose sizes it fits, which is checked with the sizes of
+the call before anything is compiled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from staticgraph.compiler.core.call_sizes import known_in_call
 from staticgraph.compiler.core.dims import Fact, Unknown, collecting_facts
 from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
 from staticgraph.compiler.core.record import frozen
-from staticgraph.compiler.core.refusals import ending_with_refusals
+from staticgraph.compiler.core.refusals import ending_with_refusals, place_of
 from staticgraph.compiler.core.types import DType, TensorType
 from staticgraph.compiler.graph.definition import Definition, define
 from staticgraph.compiler.graph.effects import with_effects
@@ -33,6 +34,7 @@ from staticgraph.compiler.ops.declare import BOOL
 from staticgraph.compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
 from staticgraph.tracing import arrays
+from staticgraph.tracing.known_sizes import Needs, Pattern, axes_of, patterns
 from staticgraph.tracing.named import collecting_names, joined
 from staticgraph.tracing.outputs import Plain
 from staticgraph.tracing.signature import Structure
@@ -43,8 +45,6 @@ KEPT = 256
 """The traces of one signature: more only where every size has to be known."""
 
 Made = TypeVar("Made")
-Pattern: TypeAlias = "tuple[tuple[int | str | None, ...], ...]"
-"""Per array, per axis: the size, a name that axes of equal size share, or None."""
 
 
 @frozen
@@ -140,40 +140,11 @@ class Trace:
                 )
 
 
-def patterns(shapes: Sequence[Sequence[int]], declared: Sequence[Sequence[Any]]) -> list[Pattern]:
-    """The patterns to try for arrays of these shapes: from knowing nothing to knowing all.
-
-    What is declared of an axis (a size or a name) is kept in all of them.
-    """
-    counts: dict[int, int] = {}
-    for shape in shapes:
-        for size in shape:
-            counts[size] = counts.get(size, 0) + 1
-    places = {size: f"n.{place}" for place, size in enumerate(counts)}
-
-    def pattern(rule: Callable[[int], int | str | None]) -> Pattern:
-        return tuple(
-            tuple(
-                rule(size) if known is None else known
-                for size, known in zip(shape, axes, strict=True)
-            )
-            for shape, axes in zip(shapes, declared, strict=True)
-        )
-
-    rules: list[Callable[[int], int | str | None]] = [
-        lambda size: None,
-        lambda size: 1 if size == 1 else None,
-        lambda size: 1 if size == 1 else places[size] if counts[size] > 1 else None,
-        lambda size: size,
-    ]
-    return list(dict.fromkeys(map(pattern, rules)))
-
-
 def trace(
     name: str,
     function: Callable[[list[Any]], object],
     leaves: Sequence[Leaf],
-    pattern: Pattern,
+    inputs: list[Expression],
     given: Sequence[object] = (),
     shapes: Sequence[tuple[int, ...]] = (),
 ) -> Trace:
@@ -183,7 +154,7 @@ def trace(
         name: of the function.
         function: takes a placeholder per array, or what stands for it.
         leaves: what the arrays are.
-        pattern: what is known of their sizes.
+        inputs: a placeholder per array.
         given: the operands of the call that it is traced for.
         shapes: those of the arrays of that call.
 
@@ -193,7 +164,6 @@ def trace(
         Whatever the function raises.
     """
     kind = next((leaf.kind for leaf in leaves if leaf.kind is not None), None)
-    inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
     if kind is None:
         inputs = list(map(arrays.argument, inputs))
     held = [leaf.held for leaf in leaves]
@@ -264,6 +234,8 @@ class Traces(Generic[Made]):
         name, function, leaves: as `trace` takes them.
         declared: what is declared of the axes of each array.
         make: what to make of a new trace, and to keep with it.
+        needs: what traces of the function have found to be needed, of all of this structure.
+        tell: is told of each trace that is made because the sizes are others.
         exact: whether every trace knows all sizes.
     """
 
@@ -274,6 +246,8 @@ class Traces(Generic[Made]):
         leaves: Sequence[Leaf],
         declared: Sequence[Sequence[object]],
         make: Callable[[Trace], Made],
+        needs: Needs,
+        tell: Callable[[Trace], None],
         exact: bool = False,
     ) -> None:
         self._first = -1 if exact else 0
@@ -283,6 +257,8 @@ class Traces(Generic[Made]):
         self.declared = declared
         self.make = make
         self._made: dict[Pattern, list[tuple[Trace, Made]]] = {}
+        self._needs = needs
+        self._tell = tell
         self._failed: dict[Pattern, str] = {}
 
     def fitting(self, shapes: Sequence[tuple[int, ...]], given: Sequence[object] = ()) -> Made:
@@ -290,21 +266,23 @@ class Traces(Generic[Made]):
 
         `given`: the operands. Raises what the function raises when all sizes are known.
         """
-        found = patterns(shapes, self.declared)[self._first :]
-        needed = ""
-        for pattern in found[:-1]:
-            if pattern in self._failed:
-                needed = self._failed[pattern]
-                continue
-            try:
-                return self._checked(pattern, shapes, given, needed)
-            except (EffectError, FreeVariableError):  # so would each attempt
-                raise
-            except Exception as error:  # it is raised again when all sizes are known
-                needed = "; ".join([str(error), *getattr(error, "__notes__", ())])
-                if pattern not in self._made:
-                    self._failed[pattern] = needed
-        return self._checked(found[-1], shapes, given, needed)
+        *bases, last = patterns(shapes, self.declared)[self._first :]
+        names = [leaf.name for leaf in self.leaves]
+        failed = ""
+        for base in bases:
+            before = failed
+            for pattern, why in self._needs.tries(base, shapes, names):
+                if pattern in self._failed:
+                    failed = self._failed[pattern]
+                    continue
+                needed = "; ".join(filter(None, (before, why)))
+                try:
+                    return self._checked(base, pattern, shapes, given, needed)
+                except (EffectError, FreeVariableError):  # so would each attempt
+                    raise
+                except Exception as error:  # it is raised again when all sizes are known
+                    failed = _text(error)
+        return self._checked(last, last, shapes, given, failed)
 
     def kept(self) -> list[Made]:
         """What was made of the traces that are kept."""
@@ -312,6 +290,7 @@ class Traces(Generic[Made]):
 
     def _checked(
         self,
+        base: Pattern,
         pattern: Pattern,
         shapes: Sequence[tuple[int, ...]],
         given: Sequence[object],
@@ -320,14 +299,49 @@ class Traces(Generic[Made]):
         known = self._made.get(pattern, [])
         found = next((one for one in known if one[0].fits(given)), None)
         if found is None:
-            made = trace(self.name, self.function, self.leaves, pattern, given, shapes)
-            made = replace(made, needed=needed)
+            made = replace(self._new(base, pattern, shapes, given), needed=needed)
+            if self._made and not known:
+                self._tell(made)
             if len(self._made) >= KEPT:
                 del self._made[next(iter(self._made))]
             found = made, self.make(made)
             self._made[pattern] = [found, *known[: KEPT - 1]]
         found[0].check(shapes)
         return found[1]
+
+    def _new(
+        self,
+        base: Pattern,
+        pattern: Pattern,
+        shapes: Sequence[tuple[int, ...]],
+        given: Sequence[object],
+    ) -> Trace:
+        """A new trace; if it fails, what it would have to know is noted."""
+        inputs = [_placeholder(*pair) for pair in zip(self.leaves, pattern, strict=True)]
+        try:
+            return trace(self.name, self.function, self.leaves, inputs, given, shapes)
+        except Exception as error:
+            axes = axes_of(_needs_of(error), [x.shape for x in inputs])
+            axes = frozenset((i, axis) for i, axis in axes if self.declared[i][axis] is None)
+            if not self._needs.add(base, axes, place_of(error)) and pattern not in self._made:
+                if len(self._failed) >= KEPT:
+                    self._failed.clear()
+                self._failed[pattern] = _text(error)
+            raise
+
+
+def _needs_of(error: BaseException | None) -> frozenset[Any]:
+    """The sizes that would have to be numbers for an error, or for what it was made of."""
+    while error is not None:
+        found: frozenset[Any] = getattr(error, "needs", frozenset())
+        if found:
+            return found
+        error = error.__cause__ or error.__context__
+    return frozenset()
+
+
+def _text(error: Exception) -> str:
+    return "; ".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def declared_axes(name: str, leaf: str, axes: Any, ndim: int) -> tuple[Any, ...]:
