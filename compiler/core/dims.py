@@ -262,16 +262,15 @@ class Fact:
 
 
 @contextmanager
-def collecting_facts() -> Iterator[list[Fact]]:
-    """Collect what the code in the block takes for granted of unknown sizes.
+def collecting_facts(facts: list[Fact]) -> Iterator[None]:
+    """Collect in a list what the code in the block takes for granted of unknown sizes.
 
     That two sizes differ, where code outside the compiler compared them and found that they are
     not known to be equal; and whatever `assume_equal` is told.
     """
-    facts: list[Fact] = []
     token = _facts.set(facts)
     try:
-        yield facts
+        yield
     finally:
         _facts.reset(token)
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from staticgraph.compiler.core.call_sizes import known_in_call
-from staticgraph.compiler.core.dims import Fact, Unknown, collecting_facts
+from staticgraph.compiler.core.dims import Fact, Unknown, atoms, collecting_facts
 from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import ending_with_refusals, place_of
@@ -145,8 +145,9 @@ def trace(
     function: Callable[[list[Any]], object],
     leaves: Sequence[Leaf],
     inputs: list[Expression],
-    given: Sequence[object] = (),
-    shapes: Sequence[tuple[int, ...]] = (),
+    given: Sequence[object],
+    shapes: Sequence[tuple[int, ...]],
+    facts: list[Fact],
 ) -> Trace:
     """Run a function on placeholders.
 
@@ -157,6 +158,7 @@ def trace(
         inputs: a placeholder per array.
         given: the operands of the call that it is traced for.
         shapes: those of the arrays of that call.
+        facts: gets what it takes for granted of unknown sizes.
 
     Raises:
         OptionError: the function returned what is no array.
@@ -176,7 +178,7 @@ def trace(
     with (
         ending_with_refusals(),
         known_in_call(_sizes_in(inputs, shapes)),
-        collecting_facts() as facts,
+        collecting_facts(facts),
         collecting_casts() as casts,
         collecting_names() as calls,
     ):
@@ -259,6 +261,7 @@ class Traces(Generic[Made]):
         self._made: dict[Pattern, list[tuple[Trace, Made]]] = {}
         self._needs = needs
         self._tell = tell
+        self._serves = False
         self._failed: dict[Pattern, str] = {}
 
     def fitting(self, shapes: Sequence[tuple[int, ...]], given: Sequence[object] = ()) -> Made:
@@ -300,13 +303,14 @@ class Traces(Generic[Made]):
         found = next((one for one in known if one[0].fits(given)), None)
         if found is None:
             made = replace(self._new(base, pattern, shapes, given), needed=needed)
-            if self._made and not known:
+            if self._serves and not known:
                 self._tell(made)
             if len(self._made) >= KEPT:
                 del self._made[next(iter(self._made))]
             found = made, self.make(made)
             self._made[pattern] = [found, *known[: KEPT - 1]]
         found[0].check(shapes)
+        self._serves = True
         return found[1]
 
     def _new(
@@ -318,16 +322,30 @@ class Traces(Generic[Made]):
     ) -> Trace:
         """A new trace; if it fails, what it would have to know is noted."""
         inputs = [_placeholder(*pair) for pair in zip(self.leaves, pattern, strict=True)]
+        facts: list[Fact] = []
         try:
-            return trace(self.name, self.function, self.leaves, inputs, given, shapes)
+            return trace(self.name, self.function, self.leaves, inputs, given, shapes, facts)
         except Exception as error:
-            axes = axes_of(_needs_of(error), [x.shape for x in inputs])
+            found = _astray(facts, _sizes_in(inputs, shapes)) or _needs_of(error)
+            axes = axes_of(found, [x.shape for x in inputs])
             axes = frozenset((i, axis) for i, axis in axes if self.declared[i][axis] is None)
             if not self._needs.add(base, axes, place_of(error)) and pattern not in self._made:
                 if len(self._failed) >= KEPT:
                     self._failed.clear()
                 self._failed[pattern] = _text(error)
             raise
+
+
+def _astray(facts: Sequence[Fact], sizes: Mapping[Unknown, int]) -> frozenset[Unknown]:
+    """The sizes in the first fact that is none in the call: the call goes another way from there.
+
+    So `assert d % heads == 0` fails where d is unknown, and needs d.
+    """
+    for fact in facts:
+        found = frozenset(atoms([fact.left, fact.right]))
+        if found <= sizes.keys() and not fact.holds(sizes):
+            return found
+    return frozenset()
 
 
 def _needs_of(error: BaseException | None) -> frozenset[Any]:

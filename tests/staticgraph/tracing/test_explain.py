@@ -112,15 +112,22 @@ def test_what_python_and_the_engine_read_themselves_is_not_told_as_the_users() -
 
 
 def test_why_sizes_are_known_is_told() -> None:
-    f = sg.function(lambda x: x + dynamic.linspace(0, 1, x.shape[0]), debug=True)
-    for size in (2, 3):
-        f(dynamic.ones(size, size))
-    assert len(f.traces) == 2
-    lines = str(f.explain()).splitlines()
-    why = [line for line in lines if line.startswith("    with sizes known: the size ")]
+    f = sg.function(lambda x, y: y / x.shape[1] ** 0.5, debug=True)
+    for batch, size in ((2, 3), (4, 3), (4, 5)):
+        f(np.ones((batch, size)), X)
+    found = f.explain()
+    lines = str(found).splitlines()
+    why = [line for line in lines if line.startswith("    with sizes known: x axis 1 is ")]
     assert len(why) == 2
-    assert all("x + dynamic.linspace(0, 1, x.shape[0])" in line for line in why)
-    assert "with sizes known" not in str(sg.function(lambda x: x + 1, debug=True).explain())
+    assert all("test_explain.py:" in line and "y / x.shape[1] ** 0.5" in line for line in why)
+    assert (found.retraced, len(found.retraces)) == (1, 1)
+    told = "for float64[x.0, 5], float64[y.0]: sizes known: x axis 1 is 5, needed at "
+    assert str(found.retraces[0]).startswith(told)
+    assert "traced again 1 time" in lines
+    assert lines[-1].endswith("at each call: sg.function(f, shapes={'x': ('n', 5)})")
+    plain = str(sg.function(lambda x: x + 1, debug=True).explain())
+    assert "with sizes known" not in plain
+    assert "declare" not in plain
 
 
 def test_where_a_size_is_needed_is_a_note_of_the_error() -> None:
