@@ -13,15 +13,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
 from numbers import Integral
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-from staticgraph.compiler.core.errors import OptionError, StaticGraphError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.pickling import STREAM, Stream
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.size_refusals import Refusals
 from staticgraph.compiler.core.whose_code import is_called_by_own
-
-Refused = TypeVar("Refused", bound=StaticGraphError)
 
 _serials = itertools.count()
 _facts: ContextVar[list[Fact] | None] = ContextVar("facts", default=None)
@@ -484,12 +482,6 @@ def _substituted(atom: Atom, values: Mapping[Unknown, Size]) -> Size:
         return values.get(atom, Dim((((atom,), 1),)))
     left, right = (substitute(argument, values) for argument in atom.arguments)
     return floor_divide(left, right) if atom.function == "floordiv" else maximum(left, right)
-
-
-def needing(error: Refused, sizes: Sequence[Size]) -> Refused:
-    """The error, which says that it is for these sizes, which would have to be numbers."""
-    error.needs = frozenset(atoms(sizes))
-    return error
 
 
 def atoms(sizes: Sequence[Size]) -> set[Unknown]:

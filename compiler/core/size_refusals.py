@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Number
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError, StaticGraphError
 from staticgraph.compiler.core.refusals import remembered
 
 _NUMBER = (
@@ -23,6 +23,8 @@ _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
     "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
 }  # fmt: skip
 """What NumPy's integers ask of a size beside them."""
+
+Refused = TypeVar("Refused", bound=StaticGraphError)
 
 
 class Refusals:
@@ -70,8 +72,7 @@ class Refusals:
 
     def _refusal(self, why: str) -> OptionError:
         error = OptionError(f"the size {self._text()} is unknown until run time: {why}")
-        error.needs = frozenset(self.atoms())
-        return remembered(error)
+        return remembered(needing(error, [self]))
 
     __lt__ = __le__ = __gt__ = __ge__ = _compared
 
@@ -105,3 +106,11 @@ class Refusals:
         if form:
             self._refuse(f"made a text by {form!r}")
         return str(self)
+
+
+def needing(error: Refused, sizes: Iterable[object]) -> Refused:
+    """The error, which says that the unknown ones of these sizes would have to be numbers."""
+    error.needs = frozenset(
+        atom for size in sizes if isinstance(size, Refusals) for atom in size.atoms()
+    )
+    return error

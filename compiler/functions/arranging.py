@@ -10,8 +10,9 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
-from staticgraph.compiler.core.dims import Dim, Size, needing
+from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.size_refusals import needing
 from staticgraph.compiler.core.types import normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.dims import Dim, needing
 from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.size_refusals import needing
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tensors.tensor import Tensor
 from staticgraph.dynamic.tensors.values import values_of
@@ -55,7 +55,7 @@ def refused_elements(data: Any) -> Exception:
     if isinstance(found, str):
         return ShapeError(f"too many dimensions 'str': {found!r} is no number")
     error = AutogradError(f"Could not infer dtype of {name}: tensor cannot hold {found!r}")
-    return needing(error, [found] if isinstance(found, Dim) else [])
+    return needing(error, [found])
 
 
 def refuse_nothing(data: Any) -> None:

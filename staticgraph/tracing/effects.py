@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.dims import Dim, needing
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import EffectError, OptionError
 from staticgraph.compiler.core.refusals import (
     forgetting_refusals,
@@ -32,6 +32,7 @@ from staticgraph.compiler.core.refusals import (
     refuse_effect,
     remembered,
 )  # fmt: skip
+from staticgraph.compiler.core.size_refusals import needing
 from staticgraph.compiler.core.watching import CHANGES, Watch
 from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
 from staticgraph.compiler.graph.expression import is_symbolic

@@ -483,10 +483,8 @@ class Function(InspectedFunction):
         signature = self._signatures.get(ranks)
         if signature is None:
             captured = Captured(self.name, self._f, self._shapes, self._options)
-            needs = self._needs.get(found.structure)
-            if needs is None:
-                needs = Needs()
-                _remember(self._needs, found.structure, needs)
+            needs = self._needs.get(found.structure) or Needs()
+            _remember(self._needs, found.structure, needs)
             signature = Signature(
                 captured, found, modules, tensors, operands, around,
                 needs, self._retraces.add_sizes,
