@@ -39,6 +39,8 @@ def __getattr__(name: str) -> Any:
         return sys.modules[__name__]
     if name == "utils":
         return import_module("staticgraph.dynamic.nn.tuples")
+    if name.startswith("register_module_"):
+        return getattr(import_module("staticgraph.dynamic.nn.global_hooks"), name)
     if name in _BASES:
         found = import_module(f"staticgraph.dynamic.nn.{_BASES[name]}")
         return getattr(found, _OWN_NAMES.get(name, name))

@@ -135,3 +135,20 @@ def test_functions_of_the_batched_jacobian_get_a_standard_basis() -> None:
     assert found[0].tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
     assert found[1].tolist() == [[0, 0], [0, 0], [1, 0], [0, 1]]
     assert (found[0].dtype, found[1].dtype) == (torch.float32, torch.float64)
+
+
+def test_gradients_are_averaged_in_one_flat_tensor() -> None:
+    from dynamic._utils import _flatten_dense_tensors, _take_tensors, _unflatten_dense_tensors
+
+    tensors = [torch.ones(2, 3), torch.arange(4.0), torch.tensor(5.0)]
+    flat = _flatten_dense_tensors(tensors)
+    assert flat.tolist() == [1.0] * 6 + [0.0, 1.0, 2.0, 3.0, 5.0]
+    parts = _unflatten_dense_tensors(flat, tensors)
+    assert all(torch.equal(a, b) for a, b in zip(parts, tensors, strict=True))
+    flat[0] = 7
+    assert parts[0][0, 0] == 7
+    with pytest.raises(RuntimeError, match="exceeds dimension size"):
+        _unflatten_dense_tensors(flat[:3], tensors)
+    several = [torch.ones(6), torch.arange(4), torch.ones(1), torch.ones(100), torch.arange(2)]
+    sizes = [[one.numel() for one in part] for part in _take_tensors([*several, several[2]], 50)]
+    assert sizes == [[6, 1], [100], [1], [4, 2]]

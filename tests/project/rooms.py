@@ -94,7 +94,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         ),
         _room(
             "functions", "functions of the main package that need layers or captures; drawings",
-            "functions", "_C", "overrides",
+            "functions", "_C", "_utils", "overrides",
         ),
         _room(
             "root", "the public names, and `Tensor` assembled",
