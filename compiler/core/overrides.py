@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.passing import asked as asked_first, seeing
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.core.whose_code import is_own
 
@@ -109,12 +110,14 @@ def answered(
 
 
 def said_of(
-    function: object, asked: Sequence[object], args: Sequence[object], options: Mapping[str, object]
+    function: Any, asked: Sequence[object], args: Sequence[object], options: Mapping[str, object]
 ) -> Value:
     """What the first class that knows, of those of `asked`, says a function of arguments is.
 
-    TypeError where none knows it.
+    A mode is asked before. TypeError where none knows it.
     """
+    if seeing.modes:
+        return asked_first(function, args, options)
     classes = _classes(asked)
     for kind in classes:
         found = kind.__torch_function__(function, tuple(classes), tuple(args), dict(options))
@@ -135,3 +138,20 @@ def is_within(depth: int) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def said_by(
+    mode: Any, function: Any, args: Sequence[object], options: Mapping[str, object]
+) -> Value:
+    """What a mode says a function of arguments is, or where it does not know, their classes."""
+    given = (*args, *options.values())
+    classes = tuple(_classes(given))
+    found = type(mode).__torch_function__(mode, function, classes, tuple(args), dict(options))
+    if found is not NotImplemented:
+        return found
+    if classes and state.unasked is None:
+        return said_of(function, given, args, options)
+    name = getattr(function, "__name__", function)
+    raise OverriddenError(
+        f"no implementation found for 'torch.{name}': the mode {mode!r} returned NotImplemented"
+    )
