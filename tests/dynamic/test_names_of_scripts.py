@@ -152,3 +152,9 @@ def test_gradients_are_averaged_in_one_flat_tensor() -> None:
     several = [torch.ones(6), torch.arange(4), torch.ones(1), torch.ones(100), torch.arange(2)]
     sizes = [[one.numel() for one in part] for part in _take_tensors([*several, several[2]], 50)]
     assert sizes == [[6, 1], [100], [1], [4, 2]]
+
+
+@pytest.mark.parametrize("name", ["eig", "lstsq", "matrix_rank", "solve", "symeig"])
+def test_what_pytorch_has_removed_says_what_to_use(name: str) -> None:
+    with pytest.raises(RuntimeError, match=rf"torch\.{name} was removed .* use torch\.linalg\."):
+        getattr(torch, name)(torch.ones(2, 2), eigenvectors=True)
