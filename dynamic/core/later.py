@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MODULES = (
     "_C", "_utils", "accelerator", "amp", "autograd", "backends", "cuda", "distributed",
-    "distributions", "fft", "func", "hub", "jit", "multiprocessing", "nn", "onnx", "optim",
+    "distributions", "fft", "func", "hub", "jit", "multiprocessing", "nn", "onnx", "ops", "optim",
     "overrides", "profiler", "random", "sparse", "special", "testing", "utils", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""

@@ -30,6 +30,7 @@ from staticgraph.dynamic.core.errors import (
     in_pytorchs_class,
 )
 from staticgraph.dynamic.core.named_operands import in_pytorchs_words
+from staticgraph.dynamic.core.older_forms import in_newer_form
 
 
 def refuse(name: str, value: object, argument: str = "input") -> NoReturn:
@@ -88,6 +89,8 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
                 return found[0]
+            if (newer := in_newer_form(name, args, options)) is not None:
+                return named(*newer[0], **newer[1])
             if isinstance(error, OverriddenError):
                 raise
             if args or options:
@@ -114,6 +117,8 @@ def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
                 return found[0]
+            if (newer := in_newer_form(name, args, options)) is not None:
+                return named(*newer[0], **newer[1])
             if isinstance(error, OverriddenError):
                 raise
             refuse_kinds(name, function, args, options, error)
@@ -242,6 +247,8 @@ def as_checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
             given = (self, *args)
             if (found := answer(getattr(type(self), name, named), given, options)) is not None:
                 return found[0]
+            if (newer := in_newer_form(name, given, options)) is not None:
+                return named(*newer[0], **newer[1])
             if isinstance(error, OverriddenError):
                 raise
             refuse_kinds(name, method, (self, *args), options, error, True)

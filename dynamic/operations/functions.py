@@ -17,6 +17,7 @@ from staticgraph.compiler.core.passing import passed, passing
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.no_tensors import refuse, refuse_kinds
+from staticgraph.dynamic.core.older_forms import in_newer_form
 from staticgraph.dynamic.operations.places import concat, refuse_one_tensor
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -99,6 +100,8 @@ def _method(name: str) -> Any:
             except Exception as error:
                 if (found := answer(function, (input, *args), kwargs)) is not None:
                     return found[0]
+                if (newer := in_newer_form(name, (input, *args), kwargs)) is not None:
+                    return function(*newer[0], **newer[1])
                 refuse_kinds(name, method, (input, *args), kwargs, error)
                 raise
         if isinstance(input, Operand) and not isinstance(input, Tensor):

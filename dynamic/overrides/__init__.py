@@ -18,6 +18,7 @@ from typing import Any
 
 from staticgraph.compiler.core.overrides import overrides, said_by, said_of, state
 from staticgraph.compiler.core.passing import see, seeing
+from staticgraph.dynamic.core.activity import keep_methods
 from staticgraph.dynamic.fast_paths.passed import exchange
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -53,6 +54,10 @@ class TorchFunctionMode:
         mul
         relu
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        keep_methods()  # it is handed methods, and compares them with Tensor's
 
     def __torch_function__(
         self,

@@ -110,6 +110,12 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     return made
 
 
+def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+    """What `Tensor._make_subclass` does."""
+    made = as_subclass(data.detach(), cls)
+    return made.requires_grad_() if require_grad else made
+
+
 def _computed(
     kind: Any, func: Any, args: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[Any] | None:

@@ -142,7 +142,11 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         elif plain:
             PLAIN.add(cls)
 
-    def __init__(self, *data: object) -> None:
+    def __init__(self, *data: object, **options: object) -> None:
+        if hasattr(self, "_array"):  # which the `__new__` of a subclass made
+            return
+        if options:
+            raise ArgumentError(f"Tensor() takes no keyword arguments, but got {[*options]}")
         dtype = get_default_dtype().dtype
         if data and not all(isinstance(size, int) for size in data):
             self._array = np.array(data[0], dtype)

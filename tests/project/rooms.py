@@ -97,7 +97,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         ),
         _room(
             "functions", "functions of the main package that need layers or captures; drawings",
-            "functions", "_C", "_utils", "overrides",
+            "functions", "_C", "_utils", "ops", "overrides",
         ),
         _room(
             "root", "the public names, and `Tensor` assembled",
