@@ -35,13 +35,6 @@ def train(optimizers, steps=3, **options):
         for one in optimizers:
             one.step(**options)
 """
-_SUMMARY = "m.summary(net, (3, 8, 8), device='cpu', dtypes=[torch.DoubleTensor])"
-_INFO = """
-found = m.summary(net, (2, 3, 8, 8), verbose=0, dtypes=[torch.float64],
-                  col_names=("input_size", "output_size", "num_params", "mult_adds"), device="cpu")
-print(found)
-note(torch.tensor(float(found.total_mult_adds)), torch.tensor(float(found.total_params)))
-"""
 _PROFILED = """
 with m.Profile(net, profile_memory=True) as prof:
     net(x).square().sum().backward()
@@ -125,18 +118,25 @@ note(low.solve(right))
 note(ops.KroneckerProductLinearOperator(ops.DenseLinearOperator(b), diagonal).to_dense())
 note(torch.logdet(ops.DiagLinearOperator(a.detach() + 2)), torch.sum(diagonal, -1))
 """
-_MANIFOLDS = """
-for manifold in (m.Sphere(), m.PoincareBall(), m.Lorentz(), m.Stiefel()):
-    torch.manual_seed(1)
-    weight = m.ManifoldParameter(manifold.random(5, 3, dtype=torch.float64), manifold=manifold)
-    target = torch.ones(5, 3)
-    for optimizer in (m.optim.RiemannianAdam([weight], lr=0.05),
-                      m.optim.RiemannianSGD([weight], lr=0.05, momentum=0.9)):
-        for _ in range(3):
-            optimizer.zero_grad()
-            (weight - target).square().sum().backward()
-            optimizer.step()
-    note(weight, manifold.projx(target * 0.3))
+_CONSTRAINED = """
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(6, 4), nn.Linear(4, 4)
+    def forward(self, x):
+        return self.second(torch.tanh(self.first(x)))
+given = torch.randn(5, 6)
+pairs = (m.orthogonal, m.skew), (m.sphere, m.symmetric), (m.orthogonal, m.positive_definite)
+for first, second in pairs:
+    small = Small().double()
+    first(small.first, "weight")
+    second(small.second, "weight")
+    optimizer = torch.optim.SGD(small.parameters(), lr=0.05)
+    for _ in range(3):
+        optimizer.zero_grad()
+        small(given).square().sum().backward()
+        optimizer.step()
+    note(small.first.weight, small.second.weight)
 """
 _GEOMETRY = """
 from torch.utils.data import DataLoader, TensorDataset
@@ -154,7 +154,7 @@ importlib.metadata.version = lambda name: "0"  # it is not installed
 m = importlib.import_module("torchscan")
 m.summary(net, (3, 8, 8), receptive_field=True)
 found = m.crawl_module(net, (3, 8, 8))
-note(torch.tensor(float(found.total_parameters)))
+note(*[torch.tensor(float(one["value"] or 0)) for one in found["totals"].values()])
 """
 _CAMS = """
 from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
@@ -173,8 +173,6 @@ note(torch.tensor(float(macs)), torch.tensor(float(params)))
 """
 
 LOOKING: list[Job] = [
-    driven("sksq96/pytorch-summary", "torchsummary", _NET + _SUMMARY),
-    driven("TylerYep/torchinfo", "torchinfo", _NET + _INFO),
     driven("sovrasov/flops-counter.pytorch", "ptflops", _NET + _COUNTED),
     driven("awwong1/torchprof", "torchprof", _NET + _PROFILED),
     driven("1Konny/gradcam_plus_plus-pytorch", "gradcam", _NET + _CAM),
@@ -184,8 +182,8 @@ LOOKING: list[Job] = [
     driven("Thrandis/EKFAC-pytorch", "kfac", _NET + _TRAINING + _PRECONDITIONED),
     driven("chr5tphr/zennit", "zennit.attribution", _NET + _RULES, "src"),
     driven("cornellius-gp/linear_operator", "linear_operator", _NET + _OPERATORS),
-    driven("geoopt/geoopt", "geoopt", _NET + _MANIFOLDS),
+    driven("lezcano/geotorch", "geotorch.constraints", _NET + _CONSTRAINED),
     driven("tfjgeorge/nngeometry", "nngeometry", _NET + _TRAINING + _GEOMETRY),
     Job("frgfm/torch-scan", "torchscan", drive=_NET + _SCAN, data=NUMBERS, steps=200),
-    driven("jacobgil/pytorch-grad-cam", "pytorch_grad_cam", _NET + _CAMS),
+    driven("jacobgil/pytorch-grad-cam", "pytorch_grad_cam", _NET + _CAMS, kind="of ten methods"),
 ]

@@ -57,7 +57,8 @@ class TorchFunctionMode:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        keep_methods()  # it is handed methods, and compares them with Tensor's
+        if not cls.__module__.startswith("staticgraph."):
+            keep_methods()  # it is handed methods, and compares them with Tensor's
 
     def __torch_function__(
         self,

@@ -245,3 +245,17 @@ def test_what_the_new_of_a_subclass_made_is_kept() -> None:
     assert made.tolist() == [1.0, 2.0] and made.tag == "t"
     with pytest.raises(TypeError, match=r"no keyword arguments, but got \['tag'\]"):
         torch.Tensor(2, tag="t")
+
+
+def test_a_parameter_of_a_class_with_its_own_new() -> None:
+    class Named(torch.nn.Parameter):
+        def __new__(cls, data: Any = None, requires_grad: bool = True, tag: str = "") -> Any:
+            made = super().__new__(cls, data, requires_grad)
+            made.tag = tag
+            return made
+
+    made = Named(torch.ones(2), tag="w")
+    assert made.tag == "w" and made.requires_grad and made.tolist() == [1.0, 1.0]
+    layer = torch.nn.Linear(2, 1, bias=False)
+    layer.weight = made
+    assert [name for name, _ in layer.named_parameters()] == ["weight"]

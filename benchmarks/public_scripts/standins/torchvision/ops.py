@@ -1,4 +1,4 @@
-"""A layer under the name of torchvision's, which scripts test modules for."""
+"""Layers under the names of torchvision's, which scripts test modules for."""
 
 from __future__ import annotations
 
@@ -7,3 +7,7 @@ from torch import nn
 
 class FrozenBatchNorm2d(nn.Module):
     """Batch normalisation whose statistics do not change: named, and never made."""
+
+
+class DeformConv2d(nn.Module):
+    """A convolution whose windows move: named, and never made."""
