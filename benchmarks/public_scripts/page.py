@@ -20,7 +20,8 @@ part of this project: clone the repositories as `SOURCES/owner/name`, and run
 
 where PYTHON is an interpreter with PyTorch, NumPy, SciPy, gymnasium, einops, tqdm, pillow,
 matplotlib, scikit-learn, pandas, tensorboard, tensorboardX, tyro, autograd, opencv, ttach,
-tiktoken, ml_collections, pytorch_ranger, reformer_pytorch and jaxtyping; the one that runs it has the same without PyTorch.
+tiktoken, ml_collections, pytorch_ranger, reformer_pytorch and jaxtyping; the one that runs it has
+the same without PyTorch.
 
 """
 

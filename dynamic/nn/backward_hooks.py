@@ -14,6 +14,7 @@ from typing import Any
 from staticgraph.dynamic.autograd.function import Function
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.tape.absorbed import register_hook
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -173,7 +174,7 @@ def at_last_node(module: object, hooks: Sequence[Hook], args: object, result: An
     if node is None:
         return
     for hook in hooks:
-        node.register_hook(_of_module(hook, module))
+        register_hook(node, _of_module(hook, module))
     missed = _missed(node, _tensors(args), _tensors(result))
     if missed:
         warn(

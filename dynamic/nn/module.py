@@ -212,9 +212,8 @@ class Module(Conversion, State):
         """Call `hook(module, grad_input, grad_output)` after the last node of the module.
 
         Deprecated: the gradients are those of the node that made the output, or the first tensor
-        in it, and not of the module: of a linear layer `grad_input` may be of the bias and the
-        product (PyTorch's node has more: bias, input, turned weight). A tuple that the hook returns
-        replaces `grad_input`. A FutureWarning says at a call what is missed.
+        in it, and not of the module: of a linear layer they are of bias, input and turned weight. A
+        tuple that it returns replaces `grad_input`. A FutureWarning says at a call what is missed.
         RuntimeError if the module has hooks of `register_full_backward_hook`.
         """
         self._require_backward_hooks(full=False)

@@ -66,6 +66,8 @@ class Buffer(Tensor):
 
     __slots__ = ("persistent",)
 
+    persistent: bool
+
     def __new__(cls, data: object = None, *, persistent: bool = True) -> Any:
         """The buffer: made here, as `Parameter`."""
         self = object.__new__(cls)

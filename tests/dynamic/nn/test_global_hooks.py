@@ -176,3 +176,43 @@ def test_a_captured_function_refuses_hooks_of_all_modules() -> None:
     refused = pytest.raises(sg.StaticGraphError, match="hooks of all modules")
     with of_all.register_module_forward_hook(_noting([], "")), refused:
         captured(torch.ones(2))
+
+
+def test_a_deprecated_hook_of_a_linear_layer_gets_bias_input_and_weight() -> None:
+    layer = nn.Linear(3, 2)
+    x = torch.arange(12.0).reshape(4, 3).requires_grad_()
+    seen: list[Any] = []
+
+    def hook(module: object, found: Any, given: Any) -> Any:
+        seen.append(found)
+        return (2 * found[0], 3 * found[1], 5 * found[2])
+
+    layer(x).square().sum().backward()
+    plain = layer.bias.grad, x.grad, layer.weight.grad
+    layer.zero_grad()
+    x.grad = None
+    handle = layer.register_backward_hook(hook)
+    for factors in ((2, 3, 5), (2, 3, 5)):
+        with pytest.warns(FutureWarning, match="multiple autograd Nodes"):
+            layer(x).square().sum().backward()
+        found = layer.bias.grad, x.grad, layer.weight.grad
+        for factor, now, before in zip(factors, found, plain, strict=True):
+            assert torch.equal(now, factor * before)
+        layer.zero_grad()
+        x.grad = None
+    bias, given, weight = seen[0]
+    assert torch.equal(bias, plain[0]) and torch.equal(given, plain[1])
+    assert torch.equal(weight.T, plain[2]) and len(seen) == 2
+    handle.remove()
+    layer.register_backward_hook(lambda module, found, given: found[:1])
+    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="got 1, but expected 3"):
+        layer(x).sum().backward()
+    fixed = nn.Linear(3, 2)
+    fixed.register_backward_hook(lambda module, found, given: seen.append(found))
+    with pytest.warns(FutureWarning):
+        fixed(x.detach()).sum().backward()
+    assert [one is None for one in seen[-1]] == [False, True, False]
+    fixed.requires_grad_(False).bias.requires_grad_()
+    with pytest.warns(FutureWarning):
+        fixed(x.detach()).sum().backward()
+    assert [one is None for one in seen[-1]] == [False, True, True]
