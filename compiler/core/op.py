@@ -45,7 +45,7 @@ from staticgraph.compiler.core.op_arguments import (
 )
 from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
 from staticgraph.compiler.core.overrides import OverriddenError, answered, asking, refuse_overriding
-from staticgraph.compiler.core.passing import passed, passing, speaks
+from staticgraph.compiler.core.passing import passed_with_tensors, passing
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
@@ -205,7 +205,8 @@ class Op:
 
     def __call__(self, *operands: object, **attrs: object) -> Value:
         """The op as the public function."""
-        return self.general(*operands, **attrs)
+        said = passed_with_tensors(self, operands, attrs) if passing else None
+        return self.general(*operands, **attrs) if said is None else said[0]
 
     def shorten(self, shortcut: Rule) -> None:
         """Let calls go to a frontend's function, which leaves to `general` what is not its own.
@@ -220,8 +221,6 @@ class Op:
     def general(self, *operands: object, **attrs: object) -> Value:
         """The op applied to anything."""
         given, options = operands, attrs
-        if passing and (said := self._passed(operands, attrs)) is not None:
-            return said[0]
         try:
             if attrs:
                 function = self.bind or self.evaluate
@@ -244,11 +243,6 @@ class Op:
             if (said := answered(self, given, options, error)) is not None:
                 return said[0]
             raise
-
-    def _passed(self, operands: Sequence[object], attrs: Attrs) -> tuple[Value] | None:
-        """What who sees calls says that this one gives; of short ways this is known already."""
-        seen = type(self) is Op and any(map(speaks, operands))
-        return passed(self, operands, attrs) if seen else None
 
     def _of_handle(self, handle: Operand, operands: Sequence[object], attrs: Attrs) -> Value:
         try:

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.passing import asked as asked_first, seeing
@@ -74,7 +74,10 @@ def _each(values: Sequence[object]) -> Iterator[object]:
 
 
 def answer(
-    function: object, args: Sequence[object], options: Mapping[str, object], depth: int = 2
+    function: Callable[..., Value],
+    args: Sequence[object],
+    options: Mapping[str, object],
+    depth: int = 2,
 ) -> tuple[Value] | None:
     """What an argument's class says that a function of these is, in a tuple.
 
@@ -91,7 +94,10 @@ def answer(
 
 
 def answered(
-    op: object, args: Sequence[object], options: Mapping[str, object], error: Exception
+    op: Callable[..., Value],
+    args: Sequence[object],
+    options: Mapping[str, object],
+    error: Exception,
 ) -> tuple[Value] | None:
     """What an argument's class says that an op is of these arguments, where a call has failed.
 
@@ -110,7 +116,10 @@ def answered(
 
 
 def said_of(
-    function: Any, asked: Sequence[object], args: Sequence[object], options: Mapping[str, object]
+    function: Callable[..., Value],
+    asked: Sequence[object],
+    args: Sequence[object],
+    options: Mapping[str, object],
 ) -> Value:
     """What the first class that knows, of those of `asked`, says a function of arguments is.
 
@@ -140,13 +149,29 @@ def is_within(depth: int) -> bool:
     return False
 
 
+class Mode(Protocol):
+    """What is asked before classes are."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Value],
+        types: Sequence[type],
+        args: Sequence[Value] = (),
+        kwargs: Mapping[str, Value] | None = None,
+    ) -> Value:
+        """What a function of arguments is; NotImplemented where it does not know."""
+
+
 def said_by(
-    mode: Any, function: Any, args: Sequence[object], options: Mapping[str, object]
+    mode: Mode,
+    function: Callable[..., Value],
+    args: Sequence[object],
+    options: Mapping[str, object],
 ) -> Value:
     """What a mode says a function of arguments is, or where it does not know, their classes."""
     given = (*args, *options.values())
     classes = tuple(_classes(given))
-    found = type(mode).__torch_function__(mode, function, classes, tuple(args), dict(options))
+    found = mode.__torch_function__(function, classes, tuple(args), dict(options))
     if found is not NotImplemented:
         return found
     if classes and state.unasked is None:

@@ -39,7 +39,7 @@ class _Seeing(threading.local):
 seeing = _Seeing()
 
 
-def asked(function: Function, args: Sequence[Any], options: Mapping[str, Any]) -> Value:
+def asked(function: Function, args: Sequence[object], options: Mapping[str, object]) -> Value:
     """What the innermost mode says that a call is; it sees nothing of what it calls itself."""
     mode = seeing.modes.pop()
     try:
@@ -49,7 +49,7 @@ def asked(function: Function, args: Sequence[Any], options: Mapping[str, Any]) -
 
 
 def passed(
-    function: Function, args: Sequence[Any], options: Mapping[str, Any]
+    function: Function, args: Sequence[object], options: Mapping[str, object]
 ) -> tuple[Value] | None:
     """What a call gives that somebody sees, in a tuple; None: it is to go on by itself."""
     if seeing.entered is function:
@@ -70,9 +70,12 @@ def passed(
     return (seeing.measure(function, args, call),)
 
 
-def speaks(value: object) -> bool:
-    """Whether it is a tensor, or stands for one: calls with such values are seen."""
-    return hasattr(type(value), "__torch_function__")
+def passed_with_tensors(
+    function: Function, args: Sequence[object], options: Mapping[str, object]
+) -> tuple[Value] | None:
+    """`passed` of a call with tensors, or with what stands for them; None of another one."""
+    seen = any(hasattr(type(one), "__torch_function__") for one in args)
+    return passed(function, args, options) if seen else None
 
 
 class Passed:
@@ -84,7 +87,7 @@ class Passed:
         turns: whether the two operands are seen the other way round.
     """
 
-    def __init__(self, function: Any, name: str) -> None:
+    def __init__(self, function: Function, name: str) -> None:
         self.function = function
         self.shown: Function = self
         self.turns = False
@@ -92,7 +95,7 @@ class Passed:
         for key in ("__qualname__", "__doc__", "__module__"):
             setattr(self, key, getattr(function, key, None))
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, *args: object, **options: object) -> Value:
         """What the function gives, or a mode says that it does."""
         given = args[::-1] if self.turns else args
         if seeing.modes:

@@ -158,6 +158,12 @@ def refuse_kinds(
     refuse_values(name, error)
 
 
+def refuse_options(name: str, options: Mapping[str, object]) -> None:
+    """TypeError for keywords that a constructor does not take."""
+    if options:
+        raise ArgumentError(f"{name}() takes no keyword arguments, but got {[*options]}")
+
+
 def refuse_values(name: str, error: Exception) -> None:
     """RuntimeError, as PyTorch's, for values that the shared library or NumPy refused.
 

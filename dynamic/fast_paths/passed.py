@@ -12,7 +12,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
-from staticgraph.compiler.core.passing import Passed, passed, speaks
+from staticgraph.compiler.core.passing import Passed, passed_with_tensors
 from staticgraph.dynamic.fast_paths import SHORT
 from staticgraph.dynamic.tensors.overriding import METHOD_OF, methods_asked
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -88,9 +88,8 @@ def _seen(kind: Any) -> type:
     short = vars(kind)["__call__"].__func__
 
     def call(self: Op, *operands: object, **attrs: object) -> Any:
-        if any(map(speaks, operands)) and (found := passed(self, operands, attrs)) is not None:
-            return found[0]
-        return short(*operands, **attrs)
+        found = passed_with_tensors(self, operands, attrs)
+        return short(*operands, **attrs) if found is None else found[0]
 
     documentation = vars(Op)["__doc__"]
     namespace = {"__slots__": (), "__call__": call, "__doc__": documentation}

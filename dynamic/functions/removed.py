@@ -22,7 +22,11 @@ def _removed(name: str) -> Callable[..., NoReturn]:
         raise AutogradError(f"torch.{name} was removed from PyTorch: use {INSTEAD[name]}")
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"RuntimeError: use {INSTEAD[name]}."
+    function.__doc__ = (
+        f"RuntimeError: use {INSTEAD[name]}.\n\nExample:\n    >>> try:\n"
+        f"    ...     dynamic.{name}(dynamic.ones(2, 2))\n    ... except RuntimeError as error:\n"
+        f"    ...     print(str(error)[:{len(name) + 18}])\n    torch.{name} was removed\n"
+    )
     return function
 
 

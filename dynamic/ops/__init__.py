@@ -59,7 +59,12 @@ class NamedOp:
 
 
 class Namespace:
-    """The ops of a library, each of which is made when it is asked for."""
+    """The ops of a library, each of which is made when it is asked for.
+
+    Example:
+        >>> dynamic.ops.aten.mm
+        aten.mm
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name

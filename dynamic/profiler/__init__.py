@@ -31,7 +31,12 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """What is measured: here what the processor does."""
+    """What is measured: here what the processor does.
+
+    Example:
+        >>> dynamic.profiler.ProfilerActivity.CPU.name
+        'CPU'
+    """
 
     CPU = 0
     XPU = 1
@@ -42,7 +47,12 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in a step."""
+    """What a profile does in a step.
+
+    Example:
+        >>> dynamic.profiler.schedule(wait=0, warmup=0, active=1)(0)
+        <ProfilerAction.RECORD_AND_SAVE: 3>
+    """
 
     NONE = 0
     WARMUP = 1
@@ -175,6 +185,16 @@ class profile:  # noqa: N801 - PyTorch's name
 
     Attributes:
         step_num: how many steps have ended.
+
+    Example:
+        >>> plan = dynamic.profiler.schedule(wait=1, warmup=0, active=1)
+        >>> def ready(prof):
+        ...     print([one.key for one in prof.key_averages()])
+        >>> with dynamic.profiler.profile(schedule=plan, on_trace_ready=ready) as prof:
+        ...     for _ in range(2):
+        ...         _ = dynamic.ones(1)
+        ...         prof.step()
+        ['ProfilerStep*', 'aten::ones']
     """
 
     def __init__(

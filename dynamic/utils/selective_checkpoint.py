@@ -11,7 +11,12 @@ __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_c
 
 
 class CheckpointPolicy(enum.Enum):
-    """What a policy says of an op."""
+    """What a policy says of an op.
+
+    Example:
+        >>> dynamic.utils.checkpoint.CheckpointPolicy.MUST_SAVE
+        <CheckpointPolicy.MUST_SAVE: 0>
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -24,6 +29,11 @@ class SelectiveCheckpointContext:
 
     Attributes:
         is_recompute: whether it is asked in the second run.
+
+    Example:
+        >>> checkpoint = dynamic.utils.checkpoint
+        >>> checkpoint.SelectiveCheckpointContext(is_recompute=True).is_recompute
+        True
     """
 
     def __init__(self, *, is_recompute: bool) -> None:
