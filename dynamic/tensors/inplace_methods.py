@@ -171,8 +171,7 @@ class InPlace(Operand):
         require_mask(mask)
         if mask.shape != self.shape:
             common_shape(self.shape, mask.shape)
-        if self._overwritten is None:
-            value = as_element(value, self)
+        value = as_element(value, self)
         written = None
         if self._overwritten is None and may_overlap(self._array.shape, self._array.strides):
             written = np.broadcast_to(mask._array, self._array.shape)
