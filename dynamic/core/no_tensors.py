@@ -21,7 +21,7 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.overrides import OverriddenError, answer, asking
 from staticgraph.compiler.core.passing import passed, passing
 from staticgraph.compiler.core.whose_code import is_of_library, is_own
-from staticgraph.dynamic.core.argument_kinds import refuse_flags, wrong_argument
+from staticgraph.dynamic.core.argument_kinds import wrong_argument
 from staticgraph.dynamic.core.errors import (
     ArgumentError,
     ComplexArgumentError,
@@ -29,6 +29,7 @@ from staticgraph.dynamic.core.errors import (
     has_pytorchs_class,
     in_pytorchs_class,
 )
+from staticgraph.dynamic.core.keyword_kinds import Keywords
 from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 from staticgraph.dynamic.core.older_forms import in_newer_form
 
@@ -75,6 +76,7 @@ def refuse_others(
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, which says in its own name that its first argument must be a tensor."""
     name = function.__name__
+    keywords = Keywords(name, function)
 
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
@@ -84,7 +86,7 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
             options = in_pytorchs_words(function, options)
         try:
             if options:
-                refuse_flags(name, options)
+                keywords.refuse(options)
             return function(*args, **options)
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
@@ -105,6 +107,7 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
     """`function`, which says in its own name, or another, which argument is of a wrong kind."""
     name = name or function.__name__
+    keywords = Keywords(name, function)
 
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
@@ -112,7 +115,7 @@ def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]
             return said[0]
         try:
             if options:
-                refuse_flags(name, options)
+                keywords.refuse(options)
             return function(*args, **options)
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
@@ -144,6 +147,8 @@ def refuse_kinds(
         raise ComplexArgumentError(str(error)) from None
     if isinstance(error, TypeError) and _says_so(name, str(error)):
         return
+    if isinstance(error, TypeError) and "got an unexpected keyword argument" in str(error):
+        return  # there is no such argument, of whatever kind
     said = wrong_argument(name, function, args, options, method)
     if said is not None:
         try:
@@ -242,12 +247,13 @@ def _kind(value: object) -> str:
 
 def as_checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of tensors, which says in its own name which argument is of a wrong kind."""
+    keywords = Keywords(name, method, True)
 
     @functools.wraps(method)
     def named(self: object, *args: object, **options: object) -> Any:
         try:
             if options:
-                refuse_flags(name, options)
+                keywords.refuse(options)
             return method(self, *args, **options)
         except Exception as error:
             given = (self, *args)
