@@ -170,8 +170,7 @@ class Expression(Operators):
         raise remembered(
             GraphError(
                 f"{self} ({self.source}) has no truth value before it runs: "
-                "use where, maximum, minimum or clip instead of if, or sg.cond, which computes "
-                "one side alone; sg.function makes a cond of an if as it is written"
+                "use where, maximum, minimum, clip or sg.cond instead of if, or sg.function"
             )
         )
 

@@ -88,6 +88,11 @@ def _laid_out_as(operand: Any, a: Any, b: Any) -> Any:
     return small_product(b.T, a.T).T if turned else small_product(a, b)
 
 
+def _is_turned(stack: Any) -> bool:
+    """Whether the matrices of a stack lie column after column; False of one that is not kept."""
+    return isinstance(stack, np.ndarray) and stack.swapaxes(-1, -2).flags.c_contiguous
+
+
 def _matmul_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) -> Sequence[Any]:
     if len(a.shape) == 2 and len(b.shape) == 2:
         return [
@@ -101,6 +106,11 @@ def _matmul_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) 
             rules[1](g, o, a, b) if position else _matmul_numpy(g[..., None], b[None])
             for position in positions
         ]
+    if len(a.shape) == 1 and len(b.shape) > 2 and _is_turned(b):
+        stack = b.swapaxes(-1, -2)  # a @ b is stack @ a
+        found = _matmul_arrays([1 - position for position in positions], g, o, stack, a)
+        pairs = zip(positions, found, strict=True)
+        return [one.swapaxes(-1, -2) if position else one for position, one in pairs]
     if len(b.shape) == 2 and len(a.shape) > 2 and 1 in positions:
         rows, columns = (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) for x in (a, g))
         by_b = _laid_out_as(b, rows.T, columns)

@@ -59,6 +59,19 @@ def test_a_stack_with_a_vector_is_one_product(monkeypatch: pytest.MonkeyPatch) -
             y.sum().backward()
 
 
+def test_a_vector_times_a_transposed_stack_has_its_gradients() -> None:
+    g = RNG.normal(size=(40, 3))
+    x, q = (dynamic.tensor(one, requires_grad=True) for one in (STACK, STACK[0, 0]))
+    by_x, by_q = dynamic.autograd.grad(q @ x.mT, [x, q], dynamic.tensor(g))
+    assert_allclose(by_x.numpy(), g[..., None] * STACK[0, 0], atol=1e-12)
+    assert_allclose(by_q.numpy(), np.einsum("bmk,bm->k", STACK, g), atol=1e-12)
+    assert by_x.is_contiguous()
+    (alone,) = dynamic.autograd.grad(q.detach() @ x.mT, x, dynamic.tensor(g))
+    assert_allclose(alone.numpy(), by_x.numpy(), atol=1e-12)
+    (alone,) = dynamic.autograd.grad(q @ x.detach().mT, q, dynamic.tensor(g))
+    assert_allclose(alone.numpy(), by_q.numpy(), atol=1e-12)
+
+
 def test_the_graph_of_a_gradient_has_pytorchs_nodes() -> None:
     x, q = (dynamic.tensor(one, requires_grad=True) for one in (STACK, STACK[0, 0]))
     by_x, by_q = dynamic.autograd.grad((x @ q).sum(), [x, q], create_graph=True)
