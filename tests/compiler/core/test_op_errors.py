@@ -261,8 +261,7 @@ GRAPHS: list[tuple[Callable[[], Any], str]] = [
     (lambda: bool(X > 0), r"<greater: bool\[2, 3\]> \(.*_errors.py:\d+\) has no truth value"),
     (
         lambda: 1 if X.sum() > 0 else 2,
-        "has no truth value .*: use where, maximum, minimum or clip "
-        "instead of if, or sg.cond, .*; sg.function makes a cond of an if",
+        "has no truth value .*: use where, maximum, minimum, clip or sg.cond .*, or sg.function",
     ),
     (lambda: np.asarray(X), r"<placeholder 'x': .*> \(.*\) has no value before it runs"),
     (lambda: X + Eager(), r"add: an eager tensor of shape \(3,\) meets a symbolic expression"),
