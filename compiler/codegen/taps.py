@@ -5,7 +5,7 @@ matrix in memory, for as many places of a line as lie inside the image. So there
 each tap and line, which is added to the result; zeros around an image are neither there nor
 multiplied, and of small images that is up to a half of all products. The results are those of
 whole windows: a weight that is not finite makes nan of zeros, and few images, of which such a
-matrix has too few columns, are packed tap by tap.
+matrix has too few columns, are packed tap by tap: an image has the same bits among any others.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Taps(Record):
     def plan(self, products: Size) -> ChunkPlan:
         """The chunks of a product of so many multiplications, and their memory."""
         chunks = Chunks(self.extent, products, 1, PRODUCT_GRAIN, SHARES * PROCESSORS)
-        rows = self.slab if self.is_summed else self.taps[1] * self.channels
+        rows = self.slab if self.is_summed else self.channels
         room = padded(product((rows, *self.places, self.images, self.is_few)))
         memory: dict[Memory, Size] = {("packed", self.value): room}
         return ChunkPlan(chunks, (), memory, ())
@@ -245,12 +245,12 @@ class _Writer:
         return [For("line", Name("first"), Name("last"), body)]
 
     def _few_lines(self) -> list[Stmt]:
-        """Some rows of the product: for each line of a window, of windows that are packed for the
-        lines that it meets.
+        """Some rows of the product: for each tap, of what is packed for the lines that it meets.
+
+        The sums have the order that they have of many images, so that bits are the same.
         """
         taps, call = self.taps, self.call
-        across = taps.taps[1] * taps.channels
-        self._sizes(Name("room"), Const(across))
+        self._sizes(Name("room"), Const(taps.channels))
         low, high = self._within(taps.down, TAP, 0)
         lines = Name("above"), Name("below")
         bounds = [Assign("above", low), Assign("below", Call("max", (lines[0], high)))]
@@ -259,7 +259,7 @@ class _Writer:
         each = times((self.rows + (parts - ONE)) // parts, Const(ROWS))
         ends = (least(self.rows, times(Name(one), each)) for one in ("first", "last"))
         rows = [Assign(*one) for one in zip(("top", "bottom"), ends, strict=True)]
-        left = Name("top"), times(TAP, Const(across))
+        left = Name("top"), times(Name("tap"), Const(taps.channels))
         multiplied = self._multiplied(
             self.start[0] + self._of_left(*left),
             self._packed(),
@@ -268,11 +268,9 @@ class _Writer:
                 self.start[1], times(Name("top"), call.ldc), times(lines[0], self.width)
             )),
         )  # fmt: skip
-        start = times(times(Name("right"), Const(taps.channels)), Name("room"))
-        packs = self._packs((ZERO, Const(taps.channels)), lines, start)
+        packs = self._packs((ZERO, Const(taps.channels)), lines)
         room = Assign("room", times(lines[1] - lines[0], self.width))
-        over = For("right", ZERO, Const(taps.taps[1]), (*self._columns(), packs))
-        body = (*bounds, room, over, multiplied)
+        body = (*bounds, room, self._along([*self._columns(), packs, multiplied]))
         whole = times(Const(taps.places[0]), self.width)
         found: list[Stmt] = [*rows, self._zeros(ZERO, (Name("top"), Name("bottom")), whole)]
         found.append(For("down", ZERO, Const(taps.taps[0]), body))
@@ -529,13 +527,11 @@ class _Writer:
     def _packed(self) -> Expr:
         return Call("address", (self.room, times(Name("chunk"), self.own)))
 
-    def _packs(
-        self, channels: tuple[Expr, Expr], lines: tuple[Expr, Expr], further: Expr = ZERO
-    ) -> Stmt:
+    def _packs(self, channels: tuple[Expr, Expr], lines: tuple[Expr, Expr]) -> Stmt:
         """What packs a tap of some channels and lines."""
         taps, (first, last) = self.taps, lines
         before = times(PACKED - channels[0], Name("room"))
-        begin = total_of((times(Name("chunk"), self.own), further, before))
+        begin = total_of((times(Name("chunk"), self.own), before))
         place = begin + Name("jn")
         zero = Store(self.room, place, self.zero)
 
