@@ -48,6 +48,8 @@ for _group in GROUPS:
 
 for _name, _operands in keywords.METHODS.items():
     setattr(Tensor, _name, keywords.by_name(getattr(Tensor, _name), _operands))
+for _name, _parameters in keywords.PARAMETERS.items():
+    setattr(Tensor, _name, keywords.renamed(getattr(Tensor, _name), _parameters))
 for _name in keywords.ALONG:
     setattr(Tensor, _name, taking_numpys_words(getattr(Tensor, _name)))
 

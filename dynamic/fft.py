@@ -10,6 +10,7 @@ from staticgraph.compiler.functions import fft as _shared
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.core.no_tensors import of_kinds
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.narrowing import widening
@@ -49,6 +50,7 @@ def _frequencies(name: str, shared: Any, shown: str) -> Any:
     ) -> Any:
         check_options(name, options)
         wanted = get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
+        require_int(name, "n", 1, n, 0)
         return as_tensor(shared(n, d).astype(wanted)).requires_grad_(requires_grad)
 
     function.__name__ = function.__qualname__ = name

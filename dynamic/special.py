@@ -31,7 +31,7 @@ def _cast_before(function: Callable[..., Any]) -> Any:
         if dtype is None:
             return taking(*args, **options)
         input, *rest = args or (options.pop("input"),)
-        return taking(input.to(dtype), *rest, **options)
+        return taking(input.to(dtype=dtype), *rest, **options)
 
     return cast
 

@@ -17,12 +17,13 @@ Derivatives      grad, value_and_grad, vjp, jvp, jacobian, jacfwd, hessian, hvp,
 Loops, branches  scan, while_loop, fori_loop, map, associative_scan, cond, switch
 Look inside      diff, check, print, scope; of an executable source, explain, replay, step, view
 Settings         set_num_threads, set_default_dtype; `staticgraph env` lists what is read outside
-Mathematics      the functions of NumPy in its names, softmax, dropout, losses, ...
+Mathematics      the functions and constants of NumPy in its names, softmax, dropout, losses, ...
 Modules          linalg, special, fft, nn, random, optim, distributed, onnx, sklearn, xp
 The other side   dynamic: tensors that compute at once, in the names of PyTorch
 """
 
 from importlib import import_module
+from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -142,6 +143,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+newaxis = None
+
 _CREATED = (
     "array", "asarray", "bartlett", "blackman", "diag_indices", "diag_indices_from", "empty",
     "empty_like", "eye", "fromfunction", "full_like", "geomspace", "hamming", "hanning", "identity",
@@ -157,12 +160,12 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "NonFiniteWarning", "OptionError", "OutOfRangeError", "OutputError", "ShapeError",
         "StaticGraphError", "TensorType", "UserOp",
         "Variable", "arange", "associative_scan", "check", "checkpoint", "compile", "cond",
-        "constant", "custom_jvp", "custom_vjp", "default_dtype", "diff", "dropout", "fft",
+        "constant", "custom_jvp", "custom_vjp", "default_dtype", "diff", "dropout", "e", "fft",
         "fori_loop",
         "full", "function", "get_default_dtype", "get_num_threads", "grad", "hessian", "host_call",
-        "hvp",
-        "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "nn", "ones", "op",
-        "optim", "placeholder", "print", "random", "register_pytree",
+        "hvp", "inf",
+        "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "nan", "newaxis", "nn",
+        "ones", "op", "optim", "pi", "placeholder", "print", "random", "register_pytree",
         "run", "save", "scan", "scope", "set_default_dtype",
         "set_num_threads", "special", "switch", "value_and_grad", "variable", "vjp", "vmap",
         "while_loop", "xp", "zeros",

@@ -200,7 +200,7 @@ class _Builder:
                 node = operand
             return self._value(node.id, index)
         if isinstance(lowering, Iota):
-            return self._affine_value(node, index[0])
+            return self._affine_value(node, offset_of(index, contiguous_strides(node.type.shape)))
         if isinstance(lowering, SizeValue):
             return Value(Cast("i64", self.names.size(node.attrs["size"])))
         if node.op.name == "constant" and node.attrs["value"].array.size == 1:

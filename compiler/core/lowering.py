@@ -69,7 +69,7 @@ class Scatter(Record):
 
 @record
 class Iota(Record):
-    """The result at (i,) is i."""
+    """The result at an index is its place in row-major order: at (i,) it is i."""
 
 
 @record

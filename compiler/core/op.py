@@ -40,8 +40,8 @@ from staticgraph.compiler.core.op_arguments import (
     parameters_of,
     refuse_more,
     refuse_names,
+    refuse_objects,
     refuse_others,
-    refuse_texts,
 )
 from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
 from staticgraph.compiler.core.overrides import OverriddenError, answered, asking, refuse_overriding
@@ -259,7 +259,7 @@ class Op:
         plain = are_plain(operands, self.floating)
         if not plain:
             refuse_overriding(self.name, operands)
-            refuse_texts(self.name, operands)
+            refuse_objects(self.name, operands, self.complex != "any")
             if not self.complex:
                 self.refuse_complex(operands)
         given = operands

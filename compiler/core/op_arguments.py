@@ -90,11 +90,38 @@ def refuse_others(name: str, operands: Sequence[object], error: Exception) -> No
             ) from None
 
 
-def refuse_texts(name: str, operands: Sequence[object]) -> None:
-    """DTypeError for a text among operands, of which NumPy makes an array."""
+_OPERANDS = frozenset((bool, int, float, complex))
+_ARRAYS, _LISTS = (np.ndarray, np.generic), (list, tuple)
+
+
+def _is_no_number(value: object) -> bool:
+    return value is None or isinstance(value, str) or not hasattr(value, "__float__")
+
+
+def refuse_objects(name: str, operands: Sequence[object], computes: bool = True) -> None:
+    """DTypeError for what is no operand, but of which NumPy makes an array of texts or objects.
+
+    It would be compared, counted and handed on, and None would be nan. Objects that are numbers,
+    such as ints beyond all dtypes, are operands; sequences are left to the op, and so are objects
+    that it does not compute with, but shows.
+    """
     for i, one in enumerate(operands):
-        if isinstance(one, np.ndarray) and one.dtype.kind in "US":
-            raise DTypeError(f"{name}(): argument {i + 1} must be a tensor or an array, not str")
+        if isinstance(one, _ARRAYS):
+            array = one
+        elif type(one) in _OPERANDS or isinstance(one, _LISTS) or hasattr(one, "_apply"):
+            continue
+        else:
+            array = np.asarray(one)
+        kind = array.dtype.kind
+        if kind not in "OUS":
+            continue
+        of_objects = kind == "O" and computes
+        if kind in "US" or (of_objects and any(map(_is_no_number, np.asarray(array).flat))):
+            held = array.item() if not array.ndim else one
+            raise DTypeError(
+                f"{name}(): argument {i + 1} must be a tensor or an array, not "
+                f"{'str' if kind in 'US' else type(held).__name__}"
+            )
 
 
 @functools.cache

@@ -195,7 +195,7 @@ def normalise_axis(op: str, axis: int, ndim: int) -> int:
         raise AxisKindError(f"{op}: axis {axis!r} is not an int")
     if not -ndim <= axis < ndim:
         raise AxisError(f"{op}: axis {axis} is out of range for {ndim} axes")
-    return int(axis) % ndim
+    return operator.index(axis) % ndim  # of a tensor of floats, no int
 
 
 def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
@@ -204,6 +204,8 @@ def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
         return tuple(range(ndim))
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
+    if isinstance(axis, dict):
+        raise AxisKindError(f"{op}: axis {axis!r} is not an int")
     listed = axis if isinstance(axis, Iterable) else (axis,)
     axes = sorted(normalise_axis(op, one, ndim) for one in listed)
     if len(set(axes)) != len(axes):

@@ -16,6 +16,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim, Size, floor_divide
 from staticgraph.compiler.core.dtypes import complex_dtype, is_float
 from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.op_arguments import refuse_objects
 from staticgraph.compiler.core.types import normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.complex_numbers import conj
@@ -328,6 +329,7 @@ irfft2 = _of_planes(
 
 def _shifted(name: str, x: Value, axes: Axes, back: bool) -> Any:
     x = as_operand(x)
+    refuse_objects(name, (x,))
     places, _ = _places(name, x, None, axes)
     for place in places:
         size = x.shape[place]

@@ -142,10 +142,9 @@ def entr(x: Value) -> Value:
         array([ -0.,   0., -inf])
     """
     x = _floats(x)
-    inside = ops.greater(x, 0)
-    found = -(x * ops.log(_where(inside, x, 1.0)))
-    found = ops.where(inside, found, _either(ops.less(x, 0), -math.inf, 0.0, x))
-    return ops.where(ops.isnan(x), x, found)
+    outside = ops.less_equal(x, 0)  # nan is inside, so that its slope is nan too
+    found = -(x * ops.log(_where(outside, 1.0, x)))
+    return ops.where(outside, _either(ops.less(x, 0), -math.inf, 0.0, x), found)
 
 
 def rel_entr(x: Value, y: Value) -> Value:
@@ -439,7 +438,11 @@ def erfcx(x: Value) -> Value:
     for coefficient in reversed(_ERFCX):
         series = series * square + coefficient
     far = series * inverse * (1 / _ROOT_PI)
-    return ops.where(near, ops.exp(low * low) * ops.erfc(low), far)
+    # below -6 erfc is 2: its slope, exp(-x**2), times exp(x**2) would be 0 * inf
+    below = ops.less(x, -6.0)
+    low, lowest = _where(below, 0.0, low), _where(below, x, 0.0)
+    found = ops.where(near, ops.exp(low * low) * ops.erfc(low), far)
+    return ops.where(below, 2.0 * ops.exp(lowest * lowest), found)
 
 
 @_widely

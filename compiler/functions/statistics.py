@@ -13,6 +13,7 @@ from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Dim, is_one
 from staticgraph.compiler.core.dtypes import is_inexact, part_dtype
 from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.types import normalise_axes, normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import diagonal, moveaxis
@@ -35,13 +36,21 @@ def amax(
     where: Value = None,
     initial: Value = None,
 ) -> Value:
-    """The largest element along axes: NumPy's other name of `max`.
+    """The largest element along axes: `max`, but winners share the gradient along one axis too.
+
+    So do those of JAX's and PyTorch's function of this name.
 
     Example:
         >>> sg.amax(np.array([1.0, 5.0]))
         np.float64(5.0)
     """
-    return ops.max(x, axis, keepdims, where=where, initial=initial)
+    return _shared(ops.max, x, axis, keepdims, where=where, initial=initial)
+
+
+def _shared(extremum: Op, *args: Value, **options: Value) -> Value:
+    assert extremum.bind is not None
+    operands, attrs = extremum.bind(*args, **options)
+    return extremum.bound(operands, {**(attrs or {}), "ties": "even"})
 
 
 def amin(
@@ -52,13 +61,13 @@ def amin(
     where: Value = None,
     initial: Value = None,
 ) -> Value:
-    """The smallest element along axes: NumPy's other name of `min`.
+    """The smallest element along axes: `min`, but winners share the gradient as those of `amax`.
 
     Example:
         >>> sg.amin(np.array([1.0, 5.0]))
         np.float64(1.0)
     """
-    return ops.min(x, axis, keepdims, where=where, initial=initial)
+    return _shared(ops.min, x, axis, keepdims, where=where, initial=initial)
 
 
 def ptp(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:

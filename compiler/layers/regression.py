@@ -78,8 +78,9 @@ def smooth(difference: Value, beta: float) -> Value:
 def huber(difference: Value, delta: float) -> Value:
     """The single losses of `huber_loss`."""
     distance = ops.absolute(difference)
-    far = delta * (distance - 0.5 * delta)
-    return ops.where(ops.less(distance, delta), 0.5 * ops.square(difference), far)
+    close = ops.less(distance, delta)
+    near = ops.where(close, difference, 0.0)  # far away the square and its slope may be inf
+    return ops.where(close, 0.5 * ops.square(near), delta * (distance - 0.5 * delta))
 
 
 def huber_loss(

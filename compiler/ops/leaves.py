@@ -12,6 +12,7 @@ from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.lowering import Iota, SizeValue
 from staticgraph.compiler.core.op import Op, register
 from staticgraph.compiler.core.types import DType, Shape, TensorType
+from staticgraph.compiler.core.values import Array
 
 
 class Literal:
@@ -87,17 +88,21 @@ constant = register(
 )
 
 
-def _iota_type(size: Size) -> TensorType:
-    return TensorType((size,), np.dtype(np.int64))
+def _iota_type(size: Size, shape: Shape | None = None) -> TensorType:
+    return TensorType((size,) if shape is None else shape, np.dtype(np.int64))
+
+
+def _iota(size: int, shape: tuple[int, ...] | None = None) -> Array:
+    return np.arange(size).reshape(size if shape is None else shape)
 
 
 iota = register(
     Op(
         name="iota",
         infer_type=_iota_type,
-        evaluate=lambda size: np.arange(size),
+        evaluate=_iota,
         lowering=Iota(),
-        doc="The integers 0, 1, ..., size - 1: int64[size].",
+        doc="The integers 0, 1, ..., size - 1: int64[size], or in row-major order of a shape.",
     )
 )
 

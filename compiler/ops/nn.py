@@ -29,6 +29,7 @@ from staticgraph.compiler.ops.elementwise.arithmetic import (
     maximum,
     minimum,
     numeric,
+    reciprocal,
     square,
 )
 from staticgraph.compiler.ops.elementwise.comparison import (
@@ -239,7 +240,7 @@ def _axis_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
 softsign = elementwise(
     "softsign", lambda x: x / (1 + np.abs(x)), "{0} / ({t}(1) + abs({0}))", arity=1, floating=True,
     cost="moderate", smooth=False,
-    vjp=(lambda g, o, a: g / square(1 + absolute(a)),), saves=("a",),
+    vjp=(lambda g, o, a: g * square(reciprocal(1 + absolute(a))),), saves=("a",),
     doc="x / (1 + |x|), between -1 and 1 (Turian, Bergstra, Bengio 2009); its second derivative "
     "jumps at 0.",
     example=">>> sg.softsign(np.array([3.0, -1.0, 0.0]))\narray([ 0.75, -0.5 ,  0.  ])",

@@ -231,9 +231,14 @@ def choose_by_constant(condition: Expression, a: Expression, b: Expression) -> E
 
 @rule("exact", "reshape")
 def simplify_reshape(a: Expression, *, shape: Any) -> Expression | None:
-    """reshape(reshape(x)) = reshape(x); to its own shape = x; only axes of size 1 = expand_dims."""
+    """reshape(reshape(x)) = reshape(x); to its own shape = x; only axes of size 1 = expand_dims.
+
+    Of integers in order it is those of the shape, which no memory holds.
+    """
     if a.shape == shape:
         return a
+    if a.op is ops.iota:
+        return construct(ops.iota, (), {"size": a.attrs["size"], "shape": shape})
     if a.op.name == "reshape":
         return ops.reshape(a.operands[0], shape)
     kept = tuple(size for size in shape if size != 1)

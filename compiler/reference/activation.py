@@ -137,8 +137,8 @@ def gelu(x: Any, *, approximate: str) -> Any:
     result = _gelu_tanh(x) if approximate == "tanh" else _gelu_erf(x)
     dtype = result.dtype
     np.add(result, ONE[dtype], result)
-    np.multiply(result, x, result)
-    return np.multiply(result, HALF[dtype], result)
+    np.multiply(result, HALF[dtype], result)  # before x, which doubled may be inf
+    return np.multiply(result, x, result)
 
 
 def _gelu_erf(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.errors import OutOfRangeError
+from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError
 from staticgraph.compiler.core.values import Array, Value
 from staticgraph.compiler.reference.extremes import largest_of_all
 
@@ -17,8 +17,15 @@ _INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 
 
 def check_range(op: str, index: Value, size: int, wrap: bool = True) -> Value:
-    """The index as int64 >= 0; OutOfRangeError outside of [0, size), or [-size, size) if `wrap`."""
+    """The index as int64 >= 0.
+
+    Raises:
+        OutOfRangeError: it is outside of [0, size), or [-size, size) if `wrap`.
+        DTypeError: it is not of integers, unless there are none.
+    """
     if index.dtype is not _INT64:
+        if index.dtype.kind not in "iu" and index.size:
+            raise DTypeError(f"{op}: an index of {index.dtype} is not of integers")
         index = index.astype(_INT64, copy=False)  # a narrow dtype may not hold the size
     if 0 < index.size <= _FEW:
         if index.item(index.argmax()) < size and index.item(index.argmin()) >= 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.ir.parse import parsed_function
 from staticgraph.compiler.runtime.cache.loader import load_unit
+from staticgraph.compiler.runtime.trampoline import address_of
 
 SOURCE = """
 def shuffle(order: p_i64, words: p_i64, rows: i64, count: i64) -> i64:
@@ -123,14 +125,13 @@ def _kernel(source: str, arrays: int) -> Callable[..., int]:
     step = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)(
         loaded.addresses[0]
     )
-    words = ctypes.c_int64 * (arrays + numbers)
-    operands = (ctypes.c_int64 * (2 * (arrays + numbers)))()
-    operands[::2] = list(range(arrays + numbers))
+    operands = array("q", [word for i in range(arrays + numbers) for word in (i, 0)])
+    at = operands.buffer_info()[0]
 
     def run(*given: Any) -> int:
-        addresses = [one.ctypes.data for one in given[:arrays]]
-        found: int = step(words(*addresses, *given[arrays:]), operands, 0, 0, 0)
+        words = array("q", [*map(address_of, given[:arrays]), *given[arrays:]])
+        found: int = step(words.buffer_info()[0], at, 0, 0, 0)
         return found
 
-    run.__dict__["owner"] = loaded.owner
+    run.__dict__["keeps"] = loaded.owner, operands
     return run

@@ -249,6 +249,16 @@ def _read(kind: Any, address: int) -> int:
     return int(kind.from_address(address).value)
 
 
+def address_of(array: Array) -> int:
+    """Where an array's elements are: `array.ctypes.data` takes four times as long."""
+    if not fields_are_right():
+        return array.ctypes.data
+    return _WORD.from_address(id(array) + FIELDS.data).value
+
+
+_WORD = ctypes.c_int64
+
+
 def read_word(address: int) -> int:
     """The word of 64 bits at an address."""
     return _read(ctypes.c_int64, address)

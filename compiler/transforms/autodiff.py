@@ -26,6 +26,7 @@ from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops.declare import zeros_like
 from staticgraph.compiler.ops.elementwise.arithmetic import astype
 from staticgraph.compiler.ops.reductions.reduction import logsumexp
+from staticgraph.compiler.ops.shapes.shape import broadcast_to
 from staticgraph.compiler.transforms.averaged import averaged
 from staticgraph.compiler.transforms.logsumexp import logsumexp_by_hand
 from staticgraph.compiler.transforms.regions import close_region, copy_region, regions_of
@@ -133,9 +134,15 @@ def pushforward(
         found = pullback(pulled, seeds, tangents)
     finally:
         _forward.reset(token)
-    # u is still read where a rule looks at more than its shape; its values do not matter
-    values = iter(replaced(found, {seed: zeros_like(seed) for seed in seeds}))
+    # u is still read where a rule looks at more than its shape: the rule of xlogy at whether it
+    # is 0, so u is not; its values do not matter else
+    values = iter(replaced(found, {seed: _ones(seed) for seed in seeds}))
     return [next(values) if is_inexact(out.dtype) else zeros_like(out) for out in outputs]
+
+
+def _ones(like: Expression) -> Expression:
+    found: Expression = broadcast_to(constant(np.ones((), like.dtype)), like.shape)
+    return found
 
 
 def _walk(

@@ -52,7 +52,10 @@ def parts(tensor: Any, key: object) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     else:
         keys += [slice(None)] * (tensor.ndim - taken)
     if taken > tensor.ndim:
-        raise OutOfRangeError(f"too many indices for tensor of dimension {tensor.ndim}")
+        raise OutOfRangeError(
+            f"too many indices for tensor of dimension {tensor.ndim}: its shape is "
+            f"{list(tensor.shape)}"
+        )
     basic: list[Any] = []
     advanced: list[Any] = []
     for one in keys:

@@ -103,8 +103,8 @@ def on_whole_numbers(op: Op, given: Sequence[Any]) -> Op:
 
     AutogradError for a power below 0 of whole numbers.
     """
-    negative = op is ops.power and type(given[1]) is int and given[1] < 0
-    if negative and not is_inexact(given[0]._array.dtype):
+    exponent = given[1] if op is ops.power and len(given) == 2 else 0
+    if type(exponent) is int and exponent < 0 and not is_inexact(given[0]._array.dtype):
         raise AutogradError("Integers to negative integer powers are not allowed.")
     if (op is ops.add or op is ops.multiply) and all(map(_is_bool, given)):
         return ops.logical_or if op is ops.add else ops.logical_and

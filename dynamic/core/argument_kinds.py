@@ -1,7 +1,8 @@
 """Of what kind arguments are, by their names, as PyTorch's signatures have them.
 
-Looked at after a call has failed only: an argument of a wrong kind is told before all else that
-was wrong, in PyTorch's class and words.
+Those by position are looked at after a call has failed only: an argument of a wrong kind is told
+before all else that was wrong, in PyTorch's class and words. Those by name are looked at before
+(`keyword_kinds.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from staticgraph.compiler.core.annotated import is_real
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.dtypes import DType
@@ -27,14 +29,21 @@ def _is_tensor(value: object) -> bool:
     return isinstance(value, Operand | np.ndarray | np.generic)
 
 
+def _is_float(value: object) -> bool:
+    if isinstance(value, Operand | np.ndarray):  # of one element they have a float, too
+        return getattr(value, "ndim", 0) == 0
+    return is_real(value) or isinstance(value, Dim)
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, complex | np.number) or is_real(value)
+    return isinstance(value, complex | np.number) or _is_float(value)
 
 
 def _is_int(value: object) -> bool:
     if isinstance(value, Operand):
-        return getattr(value, "ndim", 0) == 0
-    return hasattr(value, "__index__")
+        shape = getattr(value, "shape", ())
+        return not shape or (len(shape) == 1 and type(shape[0]) is int and shape[0] == 1)
+    return hasattr(value, "__index__") or isinstance(value, Dim)
 
 
 def _are_ints(value: object) -> bool:
@@ -63,7 +72,8 @@ def _are_edges(value: object) -> bool:
 _TENSOR: Kind = ("Tensor", _is_tensor)
 _VALUE: Kind = ("Tensor or Number", lambda value: _is_tensor(value) or _is_number(value))
 _NUMBER: Kind = ("Number", lambda value: _is_number(value))
-_FLOAT: Kind = ("float", is_real)
+_FLOAT: Kind = ("float", _is_float)
+_FACTOR: Kind = ("float", lambda value: _is_tensor(value) or _is_number(value))
 _INT: Kind = ("int", _is_int)
 _INTS: Kind = ("tuple of ints", _are_ints)
 _SIZES: Kind = ("tuple of ints", lambda value: not _is_int(value) and _are_ints(value))
@@ -100,7 +110,7 @@ _NAMES: tuple[tuple[Kind, str], ...] = (
         "dim0 dim1 dim2 dimension axis0 axis1 groups num_groups chunks k decimals length "
         "num_classes num_samples window_length steps start_dim end_dim diagonal offset row col "
         "minlength edge_order upscale_factor downscale_factor ignore_index padding_idx blank r "
-        "storage_offset N",
+        "storage_offset N divisor_override _stacklevel",
     ),
     (
         _INTS,
@@ -161,7 +171,7 @@ OWN: dict[tuple[str, str], Kind | None] = {
     **{(name, "fill_value"): _NUMBER for name in ("full", "full_like", "new_full")},
     **{(name, "n"): _INT for name in ("eye", "fft", "ifft", "rfft", "irfft", "hfft", "ihfft",
         "fftfreq", "rfftfreq", "matrix_power", "polygamma", "diff", "randperm")},
-    **{(name, "p"): _NUMBER for name in ("dropout", "dist", "cdist", "pdist", "norm", "renorm",
+    **{(name, "p"): _NUMBER for name in ("dropout", "dist", "cdist", "pdist", "norm",
         "pairwise_distance", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d",
         "dropout3d", "normalize", "multi_margin_loss", "triplet_margin_loss")},
     ("mvlgamma", "p"): _INT,
@@ -196,15 +206,35 @@ OWN: dict[tuple[str, str], Kind | None] = {
     ("permute", "axes"): _INTS,
     ("view", "shape"): ("tuple of ints", lambda value: _are_ints(value) or _is_dtype(value)),
     ("multi_margin_loss", "p"): None,
+    ("embedding", "norm_type"): None,
+    ("embedding_bag", "norm_type"): None,
+    ("gumbel_softmax", "eps"): None,
+    **{(name, "lambd"): _FLOAT for name in ("hardshrink", "softshrink")},
+    ("rrelu", "lower"): _FLOAT,
+    ("rrelu", "upper"): _FLOAT,
+    **{(name, "eps"): _FACTOR for name in ("gaussian_nll_loss", "normalize")},
+    **{("local_response_norm", name): _FACTOR for name in ("alpha", "beta", "k")},
     ("type", "dtype"): None,
     ("set_", "source"): None,
     ("clip_grad_norm_", "norm_type"): _FLOAT,
     ("lerp", "weight"): _VALUE,
+    **{(name, one): _FLOAT for name in ("normal_", "log_normal_") for one in ("mean", "std")},
+    **{(name, one): _FLOAT for name in ("uniform_", "random_") for one in ("from", "to")},
+    ("cauchy_", "median"): _FLOAT,
+    **{("promote_types", one): _DTYPE for one in ("type1", "type2")},
+    **{("can_cast", one): _DTYPE for one in ("from_", "to")},
+    ("geometric_", "p"): _FLOAT,
+    ("cov", "correction"): _INT,
+    ("kaiser_window", "beta"): _FLOAT,
+    **{("range", one): _FLOAT for one in ("start", "end", "step")},
+    **{("renorm", one): _FLOAT for one in ("p", "maxnorm")},
+    **{(name, "norm_type"): _FLOAT for name in ("lp_pool1d", "lp_pool2d", "lp_pool3d")},
 }  # fmt: skip
 """By function and argument, where a function has another kind than others, or none is known."""
 
 
-def _kind_of(function: str, name: str) -> Kind | None:
+def kind_of(function: str, name: str) -> Kind | None:
+    """The kind of an argument, or None where none is known."""
     for one in (function, function.rstrip("_")):
         if (one, name) in OWN:
             return OWN[one, name]
@@ -233,7 +263,8 @@ def _given(
 
 
 @functools.cache
-def _parameters(function: Callable[..., object]) -> tuple[inspect.Parameter, ...]:
+def parameters_of(function: Callable[..., object]) -> tuple[inspect.Parameter, ...]:
+    """The parameters of a function; none where it has no signature."""
     try:
         return tuple(inspect.signature(function).parameters.values())
     except ValueError:
@@ -259,12 +290,12 @@ def wrong_argument(
         method: whether it is one, whose places are counted behind the tensor.
     """
     words = in_pytorchs_words(function, dict(options))
-    for one, place, value in _given(_parameters(function), args, words):
+    for one, place, value in _given(parameters_of(function), args, words):
         called = "input" if one.name == "self" else one.name
-        kind = None if method and place == 1 else _kind_of(name, called)
+        kind = None if method and place == 1 else kind_of(name, called)
         asked = one.name in BRANCHED or (name, one.name) in BRANCHED
         asked = asked and isinstance(value, Operand) and getattr(value, "ndim", 0) > 0
-        if kind is None or (value is None and _may_be_none(name, one)):
+        if kind is None or (value is None and may_be_none(name, one)):
             continue
         if kind[1](value) and not asked:
             continue
@@ -280,35 +311,11 @@ def wrong_argument(
     return None
 
 
-FLAGS: frozenset[str] = frozenset({
-    "accumulate", "align_corners", "assume_unique", "ceil_mode", "compute_uv",
-    "count_include_pad", "density", "descending", "equal_nan", "force",
-    "include_last_offset", "increasing", "invert", "keepdim", "largest", "left", "log_input",
-    "log_target", "masked_grad", "non_blocking", "normalized", "out_int32", "periodic", "pivot",
-    "replacement", "requires_grad", "right", "scale_grad_by_freq", "some", "sorted", "sparse",
-    "sparse_grad", "stable", "training", "transpose", "unitriangular", "upper",
-    "with_replacement", "wrap",
-})  # fmt: skip
-"""Arguments that PyTorch takes as booleans alone, where others are asked for their truth."""
-_NO_FLAG = frozenset({"align_corners", "masked_grad", "requires_grad", "stable"})
-"""Those that may be None."""
-
-
-def refuse_flags(name: str, options: Mapping[str, object]) -> None:
-    """TypeError for what is given by name and is no boolean, although its truth could be asked."""
-    for key in FLAGS.intersection(options):
-        value = options[key]
-        if isinstance(value, bool | np.bool_) or (value is None and key in _NO_FLAG):
-            continue
-        if key == "upper" and name in ("rrelu", "rrelu_"):  # a bound there
-            continue
-        raise ArgumentError(f"{name}(): argument '{key}' must be bool, not {type(value).__name__}")
-
-
 BRANCHED: frozenset[str | tuple[str, str]] = frozenset({
     "get_infos", "hard", "inplace", "return_counts", "return_indices", "return_inverse",
-    "use_input_stats", ("batch_norm", "training"), ("embedding", "padding_idx"),
-    ("gaussian_nll_loss", "full"), ("group_norm", "num_groups"), ("local_response_norm", "k"),
+    "use_input_stats", ("batch_norm", "eps"), ("batch_norm", "training"),
+    ("embedding", "padding_idx"),
+    ("gaussian_nll_loss", "full"), ("group_norm", "num_groups"),
     ("triplet_margin_with_distance_loss", "swap"),
     *((name, "p") for name in ("alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d",
                                "feature_alpha_dropout")),
@@ -325,7 +332,8 @@ _OPTIONAL = frozenset({
 """What may be None, where the signature that is looked at has no defaults."""
 
 
-def _may_be_none(function: str, parameter: inspect.Parameter) -> bool:
+def may_be_none(function: str, parameter: inspect.Parameter) -> bool:
+    """Whether None is given for an argument, as for its default."""
     if parameter.default is None:
         return True
     return parameter.name in _OPTIONAL and (function, parameter.name) not in OWN

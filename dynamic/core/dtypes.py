@@ -22,6 +22,7 @@ from staticgraph.compiler.core.dtypes import (
     promoted,
 )
 from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError, StaticGraphError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
@@ -148,6 +149,8 @@ def as_numpy_dtype(dtype: Any) -> NumpyDType:
     """`dtype` (ours, NumPy's, or one of Python's types) as a NumPy dtype that tensors may have."""
     if isinstance(dtype, DType):
         return dtype.dtype
+    if dtype is None:  # which is float64 to NumPy
+        raise ArgumentError("a dtype must be torch.dtype, not NoneType")
     try:
         return _default[0].dtype if dtype is float else as_dtype(dtype)
     except (DTypeError, ValueError):  # the latter of what has a `dtype`, such as a tensor
@@ -263,11 +266,16 @@ def element(value: object, dtype: NumpyDType) -> Any:
 def known_array(function: str, value: object) -> Any:
     """The array of an operand that is no tensor; TypeError if it has none of the dtypes."""
     array = np.asarray(value)
-    if array.dtype not in DTYPES:
+    if array.dtype not in DTYPES or value is None:
         is_array = isinstance(value, np.ndarray | np.generic)
         given = f"an array of {array.dtype}" if is_array else type(value).__name__
-        raise TypeError(f"{function}(): an operand must be Tensor, not {given}")
+        raise ArgumentError(f"{function}(): an operand must be Tensor, not {given}")
     return array
+
+
+def itself(function: str, value: object) -> Any:
+    """What a function gives back as it is: an operand, or an array of numbers; else TypeError."""
+    return value if isinstance(value, Operand) else known_array(function, value)
 
 
 def as_element(value: object, x: Any) -> Any:
@@ -338,6 +346,15 @@ def require_places(index: Any) -> None:
     """IndexError unless the index of what is filled is int64."""
     if index._array.dtype != INT64:
         raise OutOfRangeError("index_fill_(): Expected dtype int64 for index.")
+
+
+def require_one(value: Any) -> None:
+    """RuntimeError for a tensor with axes where slices are filled with one number."""
+    if getattr(value, "ndim", 0):
+        raise AutogradError(
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s)."
+        )
 
 
 def _require(

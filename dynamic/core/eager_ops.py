@@ -313,9 +313,12 @@ distances = Op(
 
 def _stack_type(*types: TensorType, axis: int) -> TensorType:
     dtype = require_same_dtype("stack", *types)
-    for one in types[1:]:
+    for place, one in enumerate(types):
         if one.shape != types[0].shape:
-            raise ShapeError(f"stack: {types[0]} and {one} differ in shape")
+            raise ShapeError(
+                f"stack expects each tensor to be equal size, but got {list(types[0].shape)} at "
+                f"entry 0 and {list(one.shape)} at entry {place}"
+            )
     shape = list(types[0].shape)
     shape.insert(axis, len(types))
     return TensorType(tuple(shape), dtype)

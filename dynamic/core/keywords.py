@@ -17,7 +17,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("fmod", "fmod_", "remainder", "remainder_"), ("divisor", "other")),
     **dict.fromkeys(("floor_divide", "floor_divide_"), ("value", "other")),
     **dict.fromkeys(("narrow", "narrow_copy"), ("dimension", "dim", "axis", "start", "length")),
-    **dict.fromkeys(("random_", "uniform_"), ("from", "to")),
+    "random_": ("from", "to"),
     **dict.fromkeys(("swapaxes", "swapaxes_"), ("axis0", "axis1")),
     **dict.fromkeys(("hsplit", "vsplit"), ("split_size_or_sections",)),
     **dict.fromkeys(("masked_scatter", "masked_scatter_"), ("mask", "tensor")),
@@ -36,6 +36,9 @@ METHODS: dict[str, tuple[str, ...]] = {
 }
 """Per method of Tensor the names of its operands in order; of several for one, the documented."""
 
+PARAMETERS: dict[str, dict[str, str]] = {"uniform_": {"from": "a", "to": "b"}}
+"""Per method of Tensor its parameters by PyTorch's names: one may be given without those before."""
+
 ALONG = ("chunk", "index_select", "select", "unbind")
 """Methods of Tensor that take `axis` for `dim` as well: the others see to it themselves."""
 
@@ -49,5 +52,15 @@ def by_name(method: Callable[..., Any], names: tuple[str, ...]) -> Callable[...,
             given = [options.pop(name) for name in names if name in options]
             args = (*args, *given)
         return method(self, *args, **options)
+
+    return named
+
+
+def renamed(method: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
+    """`method`, whose parameters may be given by these names."""
+
+    @functools.wraps(method)
+    def named(self: object, *args: object, **options: object) -> Any:
+        return method(self, *args, **{names.get(key, key): one for key, one in options.items()})
 
     return named

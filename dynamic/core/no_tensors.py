@@ -20,7 +20,7 @@ from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.overrides import OverriddenError, answer, asking
 from staticgraph.compiler.core.whose_code import is_of_library, is_own
-from staticgraph.dynamic.core.argument_kinds import refuse_flags, wrong_argument
+from staticgraph.dynamic.core.argument_kinds import wrong_argument
 from staticgraph.dynamic.core.errors import (
     ArgumentError,
     ComplexArgumentError,
@@ -28,6 +28,7 @@ from staticgraph.dynamic.core.errors import (
     has_pytorchs_class,
     in_pytorchs_class,
 )
+from staticgraph.dynamic.core.keyword_kinds import Keywords
 from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 
 
@@ -73,6 +74,7 @@ def refuse_others(
 def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, which says in its own name that its first argument must be a tensor."""
     name = function.__name__
+    keywords = Keywords(name, function)
 
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
@@ -80,7 +82,7 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
             options = in_pytorchs_words(function, options)
         try:
             if options:
-                refuse_flags(name, options)
+                keywords.refuse(options)
             return function(*args, **options)
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
@@ -99,12 +101,13 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
     """`function`, which says in its own name, or another, which argument is of a wrong kind."""
     name = name or function.__name__
+    keywords = Keywords(name, function)
 
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
         try:
             if options:
-                refuse_flags(name, options)
+                keywords.refuse(options)
             return function(*args, **options)
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
@@ -134,6 +137,8 @@ def refuse_kinds(
         raise ComplexArgumentError(str(error)) from None
     if isinstance(error, TypeError) and _says_so(name, str(error)):
         return
+    if isinstance(error, TypeError) and "got an unexpected keyword argument" in str(error):
+        return  # there is no such argument, of whatever kind
     said = wrong_argument(name, function, args, options, method)
     if said is not None:
         try:
@@ -226,12 +231,13 @@ def _kind(value: object) -> str:
 
 def as_checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of tensors, which says in its own name which argument is of a wrong kind."""
+    keywords = Keywords(name, method, True)
 
     @functools.wraps(method)
     def named(self: object, *args: object, **options: object) -> Any:
         try:
             if options:
-                refuse_flags(name, options)
+                keywords.refuse(options)
             return method(self, *args, **options)
         except Exception as error:
             given = (self, *args)

@@ -301,9 +301,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.transpose_2d: PyTorchOp(view=True),
     eager_ops.swap: PyTorchOp("Transpose", options=(names.exchanged,), view=True),
     eager_ops.squeeze_dim: PyTorchOp("Squeeze", series=1, options=(names.first_axis,), view=True),
-    eager_ops.sum_dim: PyTorchOp("Sum", series=1, options=(names.reduced,)),
-    eager_ops.mean_dim: PyTorchOp("Mean", series=1, options=(names.reduced,)),
-    eager_ops.prod_dim: PyTorchOp("Prod", series=1, options=(names.reduced,)),
+    eager_ops.sum_dim: PyTorchOp("Sum", series=1, options=(names.reduced,), called="sum"),
+    eager_ops.mean_dim: PyTorchOp("Mean", series=1, options=(names.reduced,), called="mean"),
+    eager_ops.prod_dim: PyTorchOp("Prod", series=1, options=(names.reduced,), called="prod"),
     eager_ops.index_select: PyTorchOp(operands=("self", "index"), options=(names.along,)),
     eager_ops.masked_fill: PyTorchOp(
         names.masked_fill, operands=("mask", "value", "self"), order=names.filled

@@ -69,12 +69,16 @@ def named(name: str, result: Any) -> str:
     return f"torch.return_types.{name}(\n{fields})"
 
 
+_NO_SIZES = (str, dict, set)
+"""What has elements, and lists no sizes."""
+
+
 def sizes_of(sizes: Sequence[Any], function: str = "", argument: str = "size") -> tuple[Any, ...]:
     """`f(2, 3)` and `f((2, 3))` alike; TypeError for `f()` where the `function` is named."""
     if function and not sizes:
         raise missing(function, argument)
     if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
-        if not isinstance(sizes[0], str):
+        if not isinstance(sizes[0], _NO_SIZES):
             with contextlib.suppress(TypeError):
                 return tuple(sizes[0])
         called, found = f"{function}(): " if function else "", type(sizes[0]).__name__

@@ -32,6 +32,11 @@ def householder_product(A: Any, tau: Any) -> Any:
             "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
             f"input.shape[-1], got {rows} and {columns}"
         )
+    if tau.ndim != A.ndim - 1:
+        raise AutogradError(
+            "torch.linalg.householder_product: Expected tau to have one dimension less than input, "
+            f"but got tau.ndim equal to {tau.ndim} and input.ndim is equal to {A.ndim}"
+        )
     if tau.shape[-1] > columns:
         raise AutogradError(
             "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to "

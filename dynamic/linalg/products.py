@@ -9,11 +9,12 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.linalg.checks import SAME, require_matrices, require_square
 from staticgraph.dynamic.linalg.solving import inv
 from staticgraph.dynamic.operations.diagonals import diagonal as _diagonal
 from staticgraph.dynamic.operations.distances import cross as _cross
-from staticgraph.dynamic.operations.places import vander as _vander
+from staticgraph.dynamic.operations.places import powers_of
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.narrowing import narrowing, widening
 
@@ -51,7 +52,7 @@ def vander(x: object, *, N: int | None = None) -> Any:
                 [1, 2, 4],
                 [1, 3, 9]])
     """
-    return _vander(x, N, increasing=True)
+    return powers_of(x, N, True)
 
 
 @narrowing
@@ -89,6 +90,7 @@ def matrix_power(A: object, n: int) -> Any:
                 [0., 1.]])
     """
     require_square("linalg.matrix_power", A)
+    require_int("matrix_power", "n", 2, n)
     if n < 0:  # inv has PyTorch's error
         return ops.matrix_power(inv(A), -n)
     return ops.matrix_power(A, n)

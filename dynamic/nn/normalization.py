@@ -192,7 +192,10 @@ class _BatchNorm(_RunningStatistics):
         """The input, normalised."""
         if input.ndim not in self._ndims:
             wanted = " or ".join(f"{ndim}D" for ndim in self._ndims)
-            raise OptionError(f"expected {wanted} input (got {input.ndim}D input)")
+            raise OptionError(
+                f"expected {wanted} input (got {input.ndim}D input): {type(self).__name__} of "
+                f"{list(input.shape)}"
+            )
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
             if isinstance(input, Expression):
@@ -270,7 +273,8 @@ class _InstanceNorm(_RunningStatistics):
         """The normalised input; the axis of the samples is optional."""
         if input.ndim not in (self.axes + 1, self.axes + 2):
             raise OptionError(
-                f"expected {self.axes + 1}D or {self.axes + 2}D input (got {input.ndim}D input)"
+                f"expected {self.axes + 1}D or {self.axes + 2}D input (got {input.ndim}D input): "
+                f"{type(self).__name__} of {list(input.shape)}"
             )
         if input.ndim == self.axes + 1:
             return self.forward(input.unsqueeze(0)).squeeze(0)

@@ -11,7 +11,8 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor
@@ -93,7 +94,9 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """
     axis = axis_of("unflatten", dim, input.ndim, of_number=False)
     shape = tuple(input.shape)
-    wanted = list(sizes)
+    wanted = list(sizes_of((sizes,), "unflatten", "sizes"))
+    if not wanted:
+        raise AutogradError("unflatten: sizes must be non-empty")
     if wanted.count(-1) == 1:
         known = -math.prod(wanted)
         wanted[wanted.index(-1)] = shape[axis] // known if known else 0
@@ -263,7 +266,10 @@ def tensor_split(
         sizes = [size // count + (i < size % count) for i in range(count)]
         bounds = [0, *np.cumsum(sizes).tolist()]
     else:
-        bounds = [0, *(min(int(one), size) for one in indices_or_sections), size]
+        places = sizes_of((indices_or_sections,), "tensor_split", "indices_or_sections")
+        for one in places:
+            require_int("tensor_split", "indices_or_sections", 2, one)
+        bounds = [0, *(min(int(one), size) for one in places), size]
     parts = itertools.pairwise(bounds)
     return tuple(input.narrow(dim, start, max(0, stop - start)) for start, stop in parts)
 
@@ -304,6 +310,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
         raise AutogradError(
             f"expected total rotation dims == 2, but got dims = {len(dims)}: rot90 of {list(dims)}"
         )
+    require_int("rot90", "k", 2, k)
     first, second = dims
     turns = k % 4
     if turns == 2:
@@ -383,11 +390,20 @@ def repeat_interleave(
         tensor([1, 1, 2, 2])
     """
     if repeats is None:
+        if dim is not None:
+            raise ArgumentError(f"repeat_interleave(): dim={dim!r} is given without repeats")
         return wrap(np.repeat(np.arange(input.shape[0]), values_of(input)))
     if dim is None:
         input, dim = ravel(input), 0
     axis = axis_of("repeat_interleave", dim, input.ndim, of_number=False)
     times = values_of(repeats) if isinstance(repeats, Tensor) else repeats
+    if np.asarray(times).dtype.kind not in "iu":
+        if isinstance(repeats, Tensor):
+            raise AutogradError(f"repeats has to be Long or Int tensor, not {repeats.dtype}")
+        raise ArgumentError(
+            "repeat_interleave(): argument 'repeats' (position 2) must be Tensor or int, not "
+            f"{type(repeats).__name__}"
+        )
     size = input.shape[axis]
     if np.ndim(times) and np.size(times) not in (1, size):
         raise AutogradError(

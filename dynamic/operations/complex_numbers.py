@@ -10,7 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.functions import complex_numbers as shared
-from staticgraph.dynamic.core.dtypes import DTYPES, get_default_dtype
+from staticgraph.dynamic.core.dtypes import DTYPES, get_default_dtype, itself
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.naming import called
@@ -19,8 +19,8 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "adjoint", "angle", "complex", "conj", "conj_physical", "conjugate", "imag", "is_complex",
-    "is_conj", "isreal", "polar", "real", "resolve_conj", "resolve_neg", "sgn", "view_as_complex",
-    "view_as_real",
+    "is_conj", "is_neg", "isreal", "polar", "real", "resolve_conj", "resolve_neg", "sgn",
+    "view_as_complex", "view_as_real",
 ]  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def resolve_conj(input: object) -> Any:
         >>> dynamic.resolve_conj(dynamic.tensor([1j]).conj()).is_conj()
         False
     """
-    return input
+    return itself("resolve_conj", input)
 
 
 def resolve_neg(input: object) -> Any:
@@ -107,7 +107,7 @@ def resolve_neg(input: object) -> Any:
         >>> dynamic.resolve_neg(dynamic.tensor([1.0]))
         tensor([1.])
     """
-    return input
+    return itself("resolve_neg", input)
 
 
 def is_conj(input: object) -> bool:
@@ -115,6 +115,17 @@ def is_conj(input: object) -> bool:
 
     Example:
         >>> dynamic.is_conj(dynamic.tensor([1j]).conj())
+        False
+    """
+    itself("is_conj", input)
+    return False
+
+
+def is_neg(input: object) -> bool:
+    """Whether the tensor is negated numbers that are still to be computed: never.
+
+    Example:
+        >>> dynamic.is_neg(-dynamic.tensor([1.0]))
         False
     """
     return False

@@ -10,6 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.naming import called
@@ -152,6 +153,7 @@ def diff(
     """
     if not input.ndim:
         raise AutogradError("diff expects input to be at least one-dimensional")
+    require_int("diff", "n", 2, n, 0)
     parts = [part for part in (prepend, input, append) if part is not None]
     x = ops.concatenate(parts, dim) if len(parts) > 1 else input
     axis = axis_of("diff", dim, x.ndim)

@@ -11,6 +11,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.operations.arranging import atleast_2d, movedim
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor
@@ -62,6 +63,8 @@ _triu = _triangle_op("triu", _upper, "Matrices with zeros below a diagonal.")
 def _triangle(op: Op, input: Any, diagonal: int) -> Any:
     if input.ndim < 2:
         raise AutogradError(f"{op.name}: input tensor must have at least 2 dimensions")
+    if type(diagonal) is not int:
+        require_int(op.name, "diagonal", 2, diagonal)
     return as_one_node(op, input, diagonal=diagonal)
 
 
@@ -87,6 +90,12 @@ def triu(input: object, diagonal: int = 0) -> Any:
     return _triangle(_triu, input, diagonal)
 
 
+def _require_ints(name: str, row: object, col: object, offset: object) -> None:
+    require_int(name, "row", 1, row, 0)
+    require_int(name, "col", 2, col, 0)
+    require_int(name, "offset", 3, offset)
+
+
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: object = None, **options: Any
 ) -> Any:
@@ -98,6 +107,7 @@ def tril_indices(
                 [0, 0, 1]])
     """
     check_options("tril_indices", options)
+    _require_ints("tril_indices", row, col, offset)
     return as_tensor(np.stack(np.tril_indices(row, offset, col)), dtype)
 
 
@@ -112,6 +122,7 @@ def triu_indices(
                 [0, 1, 1]])
     """
     check_options("triu_indices", options)
+    _require_ints("triu_indices", row, col, offset)
     return as_tensor(np.stack(np.triu_indices(row, offset, col)), dtype)
 
 

@@ -12,6 +12,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.functions import counting, elements, sequences
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
 from staticgraph.dynamic.core.named_operands import taking_input
+from staticgraph.dynamic.operations.places import equal_parts
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -171,6 +172,11 @@ def gradient(
     """
     axes = range(input.ndim) if dim is None else _each(dim)
     places = [axis_of("gradient", one, input.ndim) for one in axes]
+    if isinstance(spacing, list | tuple) and len(spacing) != len(places):
+        raise AutogradError(
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
+            f"equal to the number of axes, {len(places)}, but got a list of length {len(spacing)}"
+        )
     spacings = [one if isinstance(one, int | float) else values_of(one) for one in _each(spacing)]
     found = sequences.gradient(input, *spacings, axis=tuple(places), edge_order=edge_order)
     return tuple(found) if isinstance(found, list | tuple) else (found,)
@@ -188,4 +194,4 @@ def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
             "torch.dsplit requires a tensor with at least 3 dimension, but got a tensor with "
             f"{input.ndim} dimensions!"
         )
-    return tuple(input.tensor_split(indices_or_sections, 2))
+    return equal_parts("dsplit", input, indices_or_sections, 2)

@@ -17,6 +17,7 @@ from staticgraph.compiler.core.overrides import answer, asking
 from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.no_tensors import refuse, refuse_kinds, refuse_others
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.operations.diagonals import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
@@ -215,6 +216,8 @@ def diagflat(input: object, offset: int = 0) -> Any:
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """A view of the windows of an axis, along a new last axis."""
     axis = axis_of("unfold", dimension, input.ndim)
+    require_int("unfold", "size", 2, size)
+    require_int("unfold", "step", 3, step)
     length = input.shape[axis] if input.ndim else 1
     if step <= 0:
         raise AutogradError(f"step is {step} but must be > 0")
@@ -278,8 +281,7 @@ def vsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
         >>> dynamic.vsplit(dynamic.tensor([[1.0], [2.0]]), 2)
         (tensor([[1.]]), tensor([[2.]]))
     """
-    found: tuple[Any, ...] = input.tensor_split(indices_or_sections, 0)
-    return found
+    return equal_parts("vsplit", input, indices_or_sections, 0)
 
 
 def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
@@ -289,7 +291,18 @@ def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
         >>> dynamic.hsplit(dynamic.tensor([1.0, 2.0]), 2)
         (tensor([1.]), tensor([2.]))
     """
-    found: tuple[Any, ...] = input.tensor_split(indices_or_sections, min(input.ndim - 1, 1))
+    return equal_parts("hsplit", input, indices_or_sections, min(input.ndim - 1, 1))
+
+
+def equal_parts(name: str, input: Any, sections: Any, axis: int) -> tuple[Any, ...]:
+    """`tensor_split`; RuntimeError for a number of parts that does not divide the size."""
+    size = input.shape[axis] if input.ndim else 0
+    if isinstance(sections, int) and sections > 0 and isinstance(size, int) and size % sections:
+        raise AutogradError(
+            f"torch.{name} attempted to split along dimension {axis}, but the size of the "
+            f"dimension {size} is not divisible by the split_size {sections}!"
+        )
+    found: tuple[Any, ...] = input.tensor_split(sections, axis)
     return found
 
 
@@ -431,7 +444,15 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         tensor([[4., 2., 1.],
                 [9., 3., 1.]])
     """
-    size = x.shape[-1] if N is None else N
+    if x.ndim != 1:
+        raise AutogradError(f"vander: x must be a one-dimensional tensor, not of {x.ndim} axes")
+    return powers_of(x, N, increasing)
+
+
+def powers_of(x: Any, count: int | None, increasing: bool) -> Any:
+    """The powers of each element along a new last axis: see `vander`."""
+    size = x.shape[-1] if count is None else count
+    require_int("vander", "N", 2, size, 0)
     x = x if is_inexact(x._array.dtype) else x.long()
     powers = np.arange(size)
     powers = powers if increasing else powers[::-1]

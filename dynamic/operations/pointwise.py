@@ -13,14 +13,14 @@ from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.types import TensorType, broadcast_shapes
 from staticgraph.compiler.ops.declare import unbroadcast
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.dtypes import require_dtype, result_type
+from staticgraph.dynamic.core.dtypes import itself, require_dtype, result_type
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.reductions import with_numpy_names
 from staticgraph.dynamic.tensors.required import require_number
-from staticgraph.dynamic.tensors.scaled import as_weight
+from staticgraph.dynamic.tensors.scaled import as_weight, refuse_complex_factor
 from staticgraph.dynamic.tensors.shapes import common_shape
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -46,7 +46,7 @@ def positive(input: object) -> Any:
         >>> dynamic.positive(dynamic.tensor([-1.0]))
         tensor([-1.])
     """
-    return input
+    return itself("positive", input)
 
 
 def _lerp(a: object, b: Any, *, weight: float) -> Any:
@@ -106,6 +106,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
         dtype = result_type(one._array for one in (input, tensor1, tensor2))
         tensor1, tensor2 = tensor1.to(dtype), tensor2.to(dtype)
     product = tensor1 * tensor2
+    refuse_complex_factor("value", value, input, product)
     return input + (product if value == 1 else product * value)
 
 
@@ -143,6 +144,7 @@ def addcdiv(input: Any, tensor1: object, tensor2: object, *, value: float = 1) -
         ... )
         tensor([2.])
     """
+    refuse_complex_factor("value", value, input, tensor1, tensor2)
     if all(type(one) in PLAIN for one in (input, tensor1, tensor2)):
         return input._apply(_addcdiv, (input, tensor1, tensor2), {"value": value})
     return _added_quotient(input, tensor1, tensor2, value=value)
@@ -182,6 +184,11 @@ def nan_to_num(
     """
     if not is_float(input._array.dtype):
         return input.clone()
+    for place, (name, value) in enumerate((("nan", nan), ("posinf", posinf), ("neginf", neginf))):
+        if value is not None:
+            is_number = isinstance(value, Operand) and not getattr(value, "ndim", 0)
+            if not is_number:
+                require_number("nan_to_num", name, place + 2, value)
     known = limits(input._array.dtype)
     high = float(known.max) if posinf is None else posinf
     low = float(known.min) if neginf is None else neginf
@@ -206,6 +213,9 @@ def isclose(
     """
     require_number("isclose", "rtol", 3, rtol)
     require_number("isclose", "atol", 4, atol)
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise AutogradError(f"{name} must be greater than or equal to zero, but got {value}")
     _same_dtype(input, other)
     if not (has_values(input) and has_values(other)):
         return _is_close(input.detach(), other.detach(), rtol, atol, equal_nan)

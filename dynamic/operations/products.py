@@ -12,13 +12,14 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import promote_types, require_dtype
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.operations.arranging import movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
 from staticgraph.dynamic.operations.diagonals import diagonal
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.narrowing import as_without, narrowing
 from staticgraph.dynamic.tensors.outputs import put_out
+from staticgraph.dynamic.tensors.scaled import refuse_complex_factor
 from staticgraph.dynamic.tensors.short_ways import stack_products
 from staticgraph.dynamic.tensors.views import computed
 
@@ -32,7 +33,10 @@ Labels = list[str]
 
 def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
     if alpha != 1:
+        refuse_complex_factor("alpha", alpha, product)
         product = product * alpha
+    if beta != 1:
+        refuse_complex_factor("beta", beta, product)
     if beta == 0:  # nan in the input is ignored
         total = product + ops.where(np.array(False), input, 0)
     else:
@@ -75,7 +79,10 @@ def mv(input: object, vec: object) -> Any:
     """
     _require_rank("mv", "self", input, 2)
     _require_rank("mv", "vec", vec, 1)
-    return ops.matmul(input, vec)
+    try:
+        return ops.matmul(input, vec)
+    except SizeError as error:
+        raise SizeError(str(error).replace(": matmul: ", ": mv: ")) from None
 
 
 def bmm(input: object, mat2: object, *, out: Any = None) -> Any:
@@ -218,6 +225,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
                 [3., 3.]])
     """
     if hasattr(dims, "__index__"):
+        if dims < 0:
+            raise AutogradError(f"tensordot expects dims >= 0, but got dims={dims}")
         dims = (range(-int(dims), 0), range(int(dims)))
     if not isinstance(dims, list | tuple) or len(dims) != 2:
         raise AutogradError(

@@ -81,8 +81,17 @@ def multinomial(
         # the largest of log(weight) plus Gumbel noise (Efraimidis, Spirakis 2006)
         with np.errstate(divide="ignore"):
             keys = np.log(rows) + source_of(generator).gumbel(size=rows.shape)
-        drawn = list(np.argsort(-keys, 1, kind="stable")[:, :num_samples])
+        drawn = [_largest(one, num_samples) for one in keys]
     return wrap(np.asarray(drawn, INT64).reshape(*weights.shape[:-1], num_samples))
+
+
+def _largest(keys: Any, count: int) -> Any:
+    """The positions of the largest numbers, the largest first: what is smaller is not sorted."""
+    if count < keys.size // 8:
+        least = np.partition(keys, keys.size - count)[keys.size - count]
+        places = np.flatnonzero(keys >= least)
+        return places[np.argsort(-keys[places], kind="stable")][:count]
+    return np.argsort(-keys, kind="stable")[:count]
 
 
 def _drawn_by_weights(input: Any, count: int, replacement: bool, source: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.compiler.functions import counting
 from staticgraph.compiler.ops.indexing.scattering import cut
 from staticgraph.compiler.reference.indices import places_other_than_zero
 from staticgraph.dynamic.core import eager_ops
@@ -17,6 +18,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_dtype,
     require_index,
     require_mask,
+    require_one,
     require_places,
 )
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
@@ -25,6 +27,7 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.scaled import refuse_complex_factor
 from staticgraph.dynamic.tensors.short_ways import small_arrays
 from staticgraph.dynamic.tensors.slice_sizes import check_added, check_copied
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
@@ -33,15 +36,15 @@ from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
     "argwhere", "bincount", "count_nonzero", "gather", "index_add", "index_copy", "index_fill",
-    "masked_scatter", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce",
-    "take_along_dim",
+    "masked_scatter", "masked_select", "nonzero", "nonzero_static", "scatter", "scatter_add",
+    "scatter_reduce", "take_along_dim",
 ]  # fmt: skip
 
 
 def _check(name: str, x: Any, dim: int, index: Any) -> int:
     """The axis; RuntimeError unless `index` is int64, of x's rank, and no larger off the axis."""
     axis = axis_of(name, dim, x.ndim)
-    require_index(f"{name}(): Expected dtype int32/int64 for index", index)
+    require_index(f"{name}(): Expected dtype int32/int64 for index: got {{0}}", index)
     if name != "gather" and not index._array.size:
         return axis
     if index.ndim != x.ndim:
@@ -255,6 +258,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 
     require_dtype(
         "index_add_(): self ({0}) and source ({1}) must have the same scalar type", input, source
     )
+    refuse_complex_factor("alpha", alpha, source)
     scaled = source if alpha == 1 else source * alpha
     return _keep(_slices(ops.index_add, input, axis, index, scaled), source)
 
@@ -268,8 +272,8 @@ def index_fill(input: Any, dim: int, index: object, value: Any) -> Any:
         tensor([0., 7.])
     """
     require_places(index)
+    require_one(value)
     value = _number(value, input)
-    value = value if not value.ndim else ops.reshape(value, ())
     return _slices(ops.index_fill, input, axis_of("index", dim, input.ndim), index, value)
 
 
@@ -351,6 +355,27 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     if not values.ndim:
         return wrap(np.argwhere(values))
     return wrap(np.stack(places_other_than_zero(values), 1))
+
+
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    """The indices of the first `size` elements that are not 0, and rows of `fill_value` after them.
+
+    Its size does not depend on values, so that captured functions may call it.
+
+    Raises:
+        AutogradError: the size is negative.
+
+    Example:
+        >>> dynamic.nonzero_static(dynamic.tensor([0, 5, 6]), size=3)
+        tensor([[ 1],
+                [ 2],
+                [-1]])
+    """
+    if size < 0:
+        raise AutogradError("nonzero_static: 'size' must be an non-negative integer")
+    if not input.ndim:
+        return wrap(np.empty((size, 0), np.int64))
+    return counting.argwhere(input, size=size, fill_value=fill_value)
 
 
 def argwhere(input: object) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.recipes import recipe
@@ -92,6 +92,11 @@ def fill_diagonal_(self: Any, fill_value: float, wrap: bool = False) -> Any:
         raise AutogradError("all dimensions of input must be of equal length")
     mask = np.zeros(shape, np.bool_)
     np.fill_diagonal(mask, True, wrap)
+    if isinstance(fill_value, list | tuple):
+        given = type(fill_value).__name__
+        raise ArgumentError(
+            f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {given}"
+        )
     return self.masked_fill_(self._constant(mask), fill_value)
 
 

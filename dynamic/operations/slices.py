@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.functions.elements import nextafter as _nextafter
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, NoKernelError
+from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.naming import called
@@ -120,7 +121,7 @@ def sum_to_size(input: Any, *size: Any) -> Any:
         >>> dynamic.sum_to_size(dynamic.ones(2, 3), 1, 3)
         tensor([[2., 2., 2.]])
     """
-    shape = tuple(size[0]) if len(size) == 1 and not hasattr(size[0], "__index__") else size
+    shape = sizes_of(size, "sum_to_size")
     lead = input.ndim - len(shape)
     own = tuple(input.shape)
     fits = lead >= 0 and all(n in (1, m) for n, m in zip(shape, own[lead:], strict=True))

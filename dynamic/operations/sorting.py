@@ -129,7 +129,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     """
     size = input.shape[axis_of("topk", dim, input.ndim)] if input.ndim else 1
     if not 0 <= k <= size:
-        raise AutogradError("selected index k out of range")
+        raise AutogradError(f"selected index k out of range: topk of {k} among {size}")
     if not input.ndim:
         indices = argsort(input, dim, largest)
     else:

@@ -8,9 +8,10 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float, is_inexact, part_dtype
-from staticgraph.dynamic.core.dtypes import INT64, get_default_dtype
+from staticgraph.dynamic.core.dtypes import INT64, get_default_dtype, known_array
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
+from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.operations.complex_numbers import complex, is_complex, real
 from staticgraph.dynamic.operations.sorting import argsort, shared_by_ties
 from staticgraph.dynamic.tensors.creation import as_tensor
@@ -233,6 +234,27 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return Mode(values.squeeze(axis), places.squeeze(axis))
 
 
+def _check_weights(name: str, weights: Any, x: Any) -> None:
+    """RuntimeError unless there is a weight per observation, and those that count are integers."""
+    if weights.ndim > 1:
+        raise AutogradError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
+            f"{weights.ndim} dimensions"
+        )
+    whole = weights._array.dtype.kind in "iu"
+    if whole != (name == "fweights"):
+        wanted = "integral" if name == "fweights" else "floating point"
+        raise AutogradError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with "
+            f"{weights.dtype} dtype"
+        )
+    if differ(tuple(weights.shape) or (1,), (x.shape[1],)):
+        raise AutogradError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input "
+            f"tensor but got {weights.numel()} != {x.shape[1]}"
+        )
+
+
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariances of variables, one per row, over observations, one per column.
 
@@ -253,8 +275,9 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     x = x if is_inexact(x._array.dtype) else x.to(get_default_dtype())
     parts = part_dtype(x._array.dtype)
     weights = None
-    for given in (fweights, aweights):
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is not None:
+            _check_weights(name, given, x)
             given = given.to(parts)
             weights = given if weights is None else weights * given
     if weights is None:
@@ -317,7 +340,7 @@ def searchsorted(
     rows = sorted_sequence._array
     if sorter is not None:
         rows = np.take_along_axis(rows, values_of(sorter), -1)
-    values = np.asarray(input._array if isinstance(input, Tensor) else input)
+    values = input._array if isinstance(input, Tensor) else known_array("searchsorted", input)
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
     else:
@@ -363,6 +386,9 @@ def bucketize(
         >>> dynamic.bucketize(dynamic.tensor([0.5, 1.0, 9.0]), dynamic.tensor([1.0, 2.0]))
         tensor([0, 0, 2])
     """
+    ndim = getattr(boundaries, "ndim", 1)
+    if ndim != 1:
+        raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
@@ -376,7 +402,7 @@ def isin(
         tensor([ True, False,  True])
     """
     first, second = (
-        values_of(one) if isinstance(one, Tensor) else np.asarray(one)
+        values_of(one) if isinstance(one, Tensor) else known_array("isin", one)
         for one in (elements, test_elements)
     )
     return wrap(np.isin(first, second, assume_unique, invert))

@@ -27,8 +27,9 @@ from staticgraph.dynamic.core.dtypes import (
     get_default_dtype,
     promote_types,
 )
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, ComplexArgumentError
 from staticgraph.dynamic.core.no_tensors import of_kinds, refuse
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
@@ -37,6 +38,7 @@ from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.refused_data import (
     number_in,
+    refuse_nothing,
     refuse_sizes,
     refused_elements,
     refused_rows,
@@ -117,10 +119,13 @@ def _as_array(data: object, dtype: object) -> Any:
     try:
         array = np.array(plain, None if dtype is None else as_numpy_dtype(dtype))
     except ValueError:
+        refuse_nothing(data)
         raise refused_rows(data) from None
     except OverflowError:
         return _narrowed(np.array(plain), as_numpy_dtype(dtype))
     if dtype is not None:
+        if not only_numbers:
+            refuse_nothing(data)
         return array
     if array.dtype.kind not in "biufc":
         raise refused_elements(data)
@@ -414,7 +419,8 @@ def arange(
     numbers = [value.item() if isinstance(value, Tensor) else value for value in (start, end, step)]
     for name, value in zip(("start", "end", "step"), numbers, strict=True):
         if not (is_real(value) or isinstance(value, Dim)):
-            raise TypeError(
+            complex_number = isinstance(value, complex | np.complexfloating)
+            raise (ComplexArgumentError if complex_number else ArgumentError)(
                 f"arange(): argument '{name}' must be Number, not {type(value).__name__}"
             )
     if numbers[2] == 0:
@@ -455,6 +461,7 @@ def linspace(
     """
     out = check_options("linspace", options)
     first, last = as_float("linspace", "start", start), as_float("linspace", "end", end)
+    require_int("linspace", "steps", 3, steps)
     if int(steps) < 0:
         raise AutogradError(f"number of steps must be non-negative, got {steps}")
     array = np.linspace(first, last, int(steps)).astype(float_dtype(dtype))

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
+from staticgraph.compiler.core.errors import AxisError, DTypeError, OutOfRangeError
 from staticgraph.compiler.core.types import normalise_axes, normalise_axis
 from staticgraph.compiler.ops import reshape
 from staticgraph.dynamic.core.errors import ArgumentError, SizeError
@@ -41,7 +41,7 @@ def axes_of(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     if dim is None:
         return tuple(range(ndim))
     dims = (dim,) if hasattr(dim, "__index__") else dim
-    if not isinstance(dims, Iterable):
+    if not isinstance(dims, Iterable) or isinstance(dims, dict):
         found = type(dim).__name__
         raise ArgumentError(f"{name}(): argument 'dim' must be tuple of ints, not {found}")
     axes = [axis_of(name, one, ndim) for one in dims]
@@ -71,7 +71,7 @@ def along(function: Callable[..., Any], name: str = "") -> Any:
         if not hasattr(input, "_array"):  # a symbolic expression, or an array
             try:
                 return function(input, *args, **options)
-            except AxisError as error:
+            except (AxisError, DTypeError) as error:
                 refuse_kinds(
                     name, getattr(function, "__self__", function), (input, *args), options, error
                 )

@@ -13,6 +13,8 @@ from staticgraph.compiler.core.dtypes import computing, is_inexact, is_narrow, l
 from staticgraph.dynamic.core.dtypes import DTYPES, INT64, as_numpy_dtype
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
 from staticgraph.dynamic.core.no_tensors import of_kinds
+from staticgraph.dynamic.core.required_ints import require_int
+from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tensors.creation import float_dtype, leaf, like, shape_given
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.random_numbers import source_of
@@ -99,13 +101,25 @@ def randint(
         low, high, size = 0, low, high if size is None else size
     if size is None:
         raise ArgumentError("randint(): the argument 'size' (tuple of ints) is missing")
+    if hasattr(size, "__index__"):
+        raise ArgumentError(
+            f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}"
+        )
+    sizes = sizes_of((size,), "randint")
+    require_int("randint", "low", 1, low)
+    require_int("randint", "high", 2, high)
     if low >= high:
         raise AutogradError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
-    drawn = source_of(generator).integers(low, high, tuple(size))
-    return leaf(ops.astype(drawn, wanted), requires_grad, out)
+    drawn = source_of(generator).integers(low, high, sizes)
+    return leaf(_as_asked(drawn, wanted), requires_grad, out)
+
+
+def _as_asked(drawn: Any, wanted: np.dtype[Any]) -> Any:
+    """Integers in another dtype than int64 if one was asked for; without a copy if none was."""
+    return drawn if wanted == INT64 else ops.astype(drawn, wanted)
 
 
 @of_kinds
@@ -126,10 +140,10 @@ def randperm(
     out = check_options("randperm", options)
     refuse_sizes("randperm", (n,))
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
-    if isinstance(n, float | list | tuple):
+    if isinstance(n, float | list | tuple) or getattr(n, "ndim", 0) > 0:
         kind = type(n).__name__
         raise ArgumentError(f"randperm(): argument 'n' (position 1) must be int, not {kind}")
-    return leaf(ops.astype(source_of(generator).permutation(n), wanted), requires_grad, out)
+    return leaf(_as_asked(source_of(generator).permutation(n), wanted), requires_grad, out)
 
 
 rand_like, randn_like = like(rand, True), like(randn, True)

@@ -288,7 +288,8 @@ def _check_key_of_number(key: object) -> None:
 def _index_text(error: IndexError, array: Any) -> str:
     text = str(error)
     if text.startswith("too many indices"):
-        return f"too many indices for tensor of dimension {array.ndim}"
+        shape = list(array.shape)
+        return f"too many indices for tensor of dimension {array.ndim}: its shape is {shape}"
     if text.startswith("shape mismatch"):
         shapes = re.findall(r"\(([\d,]*)\)", text)
         listed = ", ".join(str([int(n) for n in one.split(",") if n]) for one in shapes)
@@ -302,10 +303,14 @@ def _index_text(error: IndexError, array: Any) -> str:
 def slices_at(input: Any, dim: int, index: Any) -> Any:
     """The slices at `index`, a vector or a number, along one axis: see `Tensor.index_select`."""
     require_index(
-        "index_select(): Expected dtype int32 or int64 for index", index, kind=OutOfRangeError
+        "index_select(): Expected dtype int32 or int64 for index: got {0}",
+        index,
+        kind=OutOfRangeError,
     )
     if index.ndim > 1:
-        raise OutOfRangeError("index_select(): Index is supposed to be a vector")
+        raise OutOfRangeError(
+            f"index_select(): Index is supposed to be a vector: it is of shape {list(index.shape)}"
+        )
     try:
         return eager_ops.index_select(input, index, dim, wrap=False)
     except OutOfRangeError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.annotated import is_real
+from staticgraph.compiler.core.annotated import as_float, is_real
 from staticgraph.compiler.core.dtypes import is_float, limits
 from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.op import Op, Operand
@@ -16,14 +16,18 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
     as_element,
     element,
+    known_array,
     require_dtype,
     require_index,
     require_mask,
+    require_one,
     require_places,
 )
 from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
 from staticgraph.dynamic.core.pytorch import PYTORCH
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.core.whole_numbers import refuse_difference
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.devices import check_format
@@ -91,6 +95,8 @@ def _divided_whole(op: Op) -> Any:
 
 def _scaled(op: Op) -> Any:
     def method(self: object, other: object, *, alpha: Any = 1) -> Any:
+        if op is ops.subtract:
+            refuse_difference(self, other)
         return overwrite(self, op, (scaled_operand(self, other, alpha),))
 
     method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"
@@ -132,7 +138,7 @@ class InPlace(Operand):
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Copy from `src`, which broadcasts to the shape and is cast to the dtype."""
-        source: Any = src if isinstance(src, Operand) else self._constant(np.asarray(src))
+        source: Any = src if isinstance(src, Operand) else self._constant(known_array("copy_", src))
         same = False
         if self._overwritten is None:
             same = _is_same(self._array, source._array)
@@ -171,8 +177,7 @@ class InPlace(Operand):
         require_mask(mask)
         if mask.shape != self.shape:
             common_shape(self.shape, mask.shape)
-        if self._overwritten is None:
-            value = as_element(value, self)
+        value = as_element(value, self)
         written = None
         if self._overwritten is None and may_overlap(self._array.shape, self._array.strides):
             written = np.broadcast_to(mask._array, self._array.shape)
@@ -202,6 +207,7 @@ class InPlace(Operand):
     def index_fill_(self, dim: int, index: object, value: object) -> Any:
         """Set the slices at `index` along one axis to one number."""
         require_places(index)
+        require_one(value)
         assign(*self._slices(dim, index, overlapping=True), value)
         return self
 
@@ -314,6 +320,10 @@ class InPlace(Operand):
             >>> bool(((x >= 2) & (x < 3)).all())
             True
         """
+        if not any(isinstance(one, complex | np.complexfloating) for one in (a, b)) and a > b:
+            raise AutogradError(
+                f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}"
+            )
         return self._draw(generator, "uniform", a, b)
 
     def exponential_(self, lambd: float = 1.0, *, generator: object = None) -> Any:
@@ -327,6 +337,9 @@ class InPlace(Operand):
 
     def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: object = None) -> Any:
         """Fill with numbers of a Cauchy distribution."""
+        median, sigma = as_float("cauchy_", "median", median), as_float("cauchy_", "sigma", sigma)
+        if sigma <= 0:
+            raise AutogradError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
         drawn = source_of(generator).standard_cauchy(size=self._array.shape)
         return self._filled(drawn * sigma + median)
 
@@ -350,11 +363,13 @@ class InPlace(Operand):
             >>> sorted(set(x.tolist()))
             [2.0, 3.0]
         """
+        require_int("random_", "from", 1, low)
         if high is None:
             if not low:
                 kind = self._array.dtype
                 low = 2 ** (limits(kind).nmant + 1) if is_float(kind) else np.iinfo(kind).max
             low, high = 0, low
+        require_int("random_", "to", 2, high)
         return self._draw(generator, "integers", low, high)
 
     def _draw(self, generator: object, name: str, *args: object) -> Any:
@@ -375,7 +390,10 @@ class InPlace(Operand):
         check_format("resize_", memory_format)
         if self._node is not None and not mode.inference:
             raise AutogradError("cannot resize variables that require grad")
-        shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
+        given = sizes_of(sizes, "resize_")
+        for size in given:
+            require_int("resize_", "size", 1, size, 0)
+        shape = tuple(map(int, given))
         if shape == self._array.shape:
             return self
         touch(self)

@@ -25,6 +25,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.named_operands import taking_numpys_words
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from staticgraph.dynamic.tensors.bits import bitwise
 from staticgraph.dynamic.tensors.conversions import Conversions
@@ -226,7 +227,10 @@ class Methods(_Made, Division, Indexing, Conversions):
         result = reshaped("view", self, shape)
         if self._overwritten is None and not shares_memory(result._array, self._array):
             raise SizeError(
-                "view: the size is not compatible with the tensor's strides: use reshape"
+                "view size is not compatible with input tensor's size and stride (at least one "
+                "dimension spans across two contiguous subspaces). Use .reshape(...) instead: view "
+                f"as {list(result.shape)} of a tensor of shape {list(self._array.shape)} and "
+                f"strides {[one // self._array.itemsize for one in self._array.strides]}"
             )
         return result
 
@@ -424,6 +428,8 @@ class Methods(_Made, Division, Indexing, Conversions):
             >>> dynamic.round(dynamic.tensor([0.5, 1.5, -1.7]))
             tensor([ 0.,  2., -2.])
         """
+        if type(decimals) is not int:
+            require_int("round", "decimals", 2, decimals)
         if not decimals:
             return ops.round(self)
         scale = 10.0**decimals

@@ -89,6 +89,9 @@ def extremum(op: Op, position: Op, at: Op, pairwise: Op, result: Any) -> Any:
             return self._apply(op, (self,), {"axes": axes, "keepdims": False, "ties": "all"})
         if dim is None:
             raise ArgumentError(f"{op.name}(): keepdim={keepdim!r} without a dim")
+        if not isinstance(keepdim, bool | np.bool_):
+            kind = type(keepdim).__name__
+            raise ArgumentError(f"{op.name}(): argument 'keepdim' must be bool, not {kind}")
         axes = axes_of(op.name, dim, self.ndim)
         if not self.ndim and not (paused and mode.capture is not None):
             return result(self.clone(), self._constant(np.zeros((), np.int64)))

@@ -56,6 +56,13 @@ def refused_elements(data: Any) -> Exception:
     return AutogradError(f"Could not infer dtype of {name}: tensor cannot hold {found!r}")
 
 
+def refuse_nothing(data: Any) -> None:
+    """TypeError for None or a text among data, of which NumPy makes nan, or the number it says."""
+    for one in _elements(data):
+        if one is None or isinstance(one, str | bytes):
+            raise ArgumentError(f"tensor: must be a number, not {type(one).__name__}: {one!r}")
+
+
 def _elements(data: Any) -> Any:
     for one in data if isinstance(data, list | tuple) else [data]:
         if isinstance(one, list | tuple):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.tensor import Tensor
 from staticgraph.dynamic.tensors.values import values_of
 
 
+@of_kinds
 def asarray(
     obj: object,
     *,

@@ -44,6 +44,11 @@ def measured() -> dict[str, dict[str, str]]:
     return found
 
 
+def is_complete(row: dict[str, str]) -> bool:
+    """Whether every cell of a row has something, which of what is drawn is that it is."""
+    return set(row) == {"first", "second", "forward", "rounding", "kernel"} and all(row.values())
+
+
 def composed() -> set[str]:
     """The names below `sg` of the public functions that are composed of ops."""
     places = {"linalg": sg.linalg, "special": sg.special, "fft": sg.fft, "nn": sg.nn}

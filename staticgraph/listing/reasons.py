@@ -29,9 +29,7 @@ JAX_SPECIAL: dict[str, str] = {}
 TORCH = _table({
     _FACTORS: "geqrf orgqr ormqr triangular_solve",
     "drawn at random on the way": "pca_lowrank svd_lowrank",
-    "of lazy negation": "is_neg",
     "not in PyTorch's documentation": "hash_tensor slice_inverse",
-    "not yet": "nonzero_static",
 })  # fmt: skip
 TORCH_FUNCTIONAL = _table({
     "drawn at random on the way: dynamic.nn.functional has it, eagerly":

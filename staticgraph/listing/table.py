@@ -51,6 +51,16 @@ def differentiable() -> list[Op]:
     return [op for op in all_ops() if op.name in LIBRARY and _gradient(op) == "yes"]
 
 
+def complete() -> list[Row]:
+    """The rows of differentiable ops of which every cell has something measured or known."""
+    whole = {op.name for op in differentiable()}
+    return [row for row in rows() if row.name in whole and _is_complete(row)]
+
+
+def _is_complete(row: Row) -> bool:
+    return row.second != "none" and all((row.gradient, row.forward, row.batches, row.bound))
+
+
 def _row(op: Op) -> Row:
     gradient, found = _gradient(op), errors().get(op.name, {})
     smooth = gradient == "yes"
@@ -59,7 +69,7 @@ def _row(op: Op) -> Row:
         op.name,
         _where(op),
         found.get("first", gradient),
-        found.get("second", "none" if found else "yes") if smooth else "",
+        found.get("second", "none") if smooth else "",
         carried if smooth else "",
         _batches(op),
         _form(op),
@@ -168,7 +178,10 @@ def markdown() -> str:
         have = sum(bool(one.ours) for one in listed)
         lines.append(f"| {library} | {len(listed)} | {have} | {len(listed) - have} |")
     made = rows()
-    whole = differentiable()
+    whole, measured = differentiable(), composed.measured()
+    filled = complete()
+    without = [op.name for op in whole if op.name not in {row.name for row in filled}]
+    layers = sum(f"nn.{name}" in measured for name in sg.nn.__all__)
     lines += [
         "",
         f"The library has {len(made)} ops, of which {len(PUBLIC)} names are public, and "
@@ -176,8 +189,15 @@ def markdown() -> str:
         f"{len(sg.nn.__all__)} of layers and losses in `sg.nn`, which `dynamic.nn.functional` has "
         f"too. {len(whole)} ops have "
         "a gradient, to any order: the rules are written in ops. Those of "
-        f"{len(errors())} were measured, and those of {len(composed.measured())} composed "
-        "functions.",
+        f"{len(errors())} were measured, and those of {len(measured)} composed functions.",
+        "",
+        f"**{len(filled)} of the {len(whole)} differentiable ops have every cell: "
+        f"{100 * len(filled) / len(whole):.1f} %.** "
+        f"Not: {', '.join(f'`{name}`' for name in without)}, whose second derivative is the third "
+        "of gamma numbers, and refused. "
+        f"So have {sum(composed.is_complete(one) for one in measured.values())} of "
+        f"{len(measured)} composed functions, among them {layers} of the {len(sg.nn.__all__)} in "
+        "`sg.nn`; the others there are ops, or have no derivative.",
         "",
         "## Ops",
         "",
@@ -185,14 +205,15 @@ def markdown() -> str:
         "tests compare. Forward mode: how tangents go on; batches: how `vmap` takes it. Bound: of "
         "what is a function of one expression in units in the last place, in float32 and float64, "
         "as [measured](ulp.md) and tested. What is drawn has no bound, but the same bits in both "
-        "paradigms; where it has a gradient (yes), tests of random numbers compare it.",
+        "paradigms. A gradient of random numbers is that of the number at a fixed quantile.",
         "",
         "Figures such as 3e-16 are the largest errors in float64 at 100 points drawn at random and "
         "at edges, relative to values above 1: `python -m tests.derivatives` compares values (the "
         "last column), first derivatives (compiled, and on tensors), second ones (compiled, in "
         "reverse and in forward over reverse mode, and on tensors) and forward mode with quotients "
         "of differences in fifty digits, in a random direction, and fails above 1e-13, 1e-9, 1e-7 "
-        "and 1e-9.",
+        "and 1e-9. Second derivatives of `hardsigmoid` are those of graphs: tensors refuse them, "
+        "as PyTorch's do.",
         "",
         "| op | public in | gradient | second order | forward mode | batches | kernel | bound |",
         "|---|---|---|---|---|---|---|---|",

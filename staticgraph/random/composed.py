@@ -11,16 +11,15 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.core.values import Value
-from staticgraph.random.continuous import of_dtype, standard_exponential, standard_normal, unit
-from staticgraph.random.draws import (
-    Make,
-    common_shape,
-    drawn,
-    floating,
-    key_of,
-    parameter,
-    shape_of,
+from staticgraph.random.continuous import (
+    of_dtype,
+    standard,
+    standard_exponential,
+    standard_normal,
+    unit,
 )
+from staticgraph.random.draws import common_shape, floating, parameter, shape_of
+from staticgraph.random.plans import Draw, Plan, planned
 
 _FLOAT64 = np.dtype(np.float64)
 _LEAST = math.nextafter(0.0, 1.0)
@@ -87,27 +86,34 @@ def signs(key: object, counters: object) -> Any:
     return ops.where(ops.threefry(key, counters) < 0, np.int64(-1), np.int64(1))
 
 
-def standard(function: str, make: Any, key: object, shape: object, dtype: object) -> Any:
-    """Numbers without parameters, of a shape and dtype."""
-    wanted = of_dtype(make, floating(function, dtype))
-    return drawn(wanted, key_of(function, key), shape_of(function, shape))
-
-
 def made(
-    function: str, make: Any, key: object, shape: object, dtype: object, *,
-    computed: DType | None = None, free: tuple[str, ...] = (), **given: Value,
-) -> Any:  # fmt: skip
-    """Numbers of positive parameters, in the shape that they have together if None is asked for.
+    function: str, make: Any, *names: str, computed: DType | None = None, free: tuple[str, ...] = ()
+) -> Plan:
+    """The plan of numbers of positive parameters, in their shape together if None is asked for.
 
     Those that are `free` may be any numbers.
     """
-    wanted = floating(function, dtype)
-    values = [
-        parameter(function, name, value, computed or wanted, -math.inf if name in free else _LEAST)
-        for name, value in given.items()
-    ]
-    maker: Make = of_dtype(make, wanted)
-    return drawn(maker, key_of(function, key), common_shape(function, shape, *values), values)
+
+    def plan(shape: object, dtype: object, *given: Value) -> Draw:
+        wanted = floating(function, dtype)
+        values = tuple([
+            parameter(
+                function, name, value, computed or wanted, -math.inf if name in free else _LEAST
+            )
+            for name, value in zip(names, given, strict=True)
+        ])  # fmt: skip
+        return Draw(of_dtype(make, wanted), common_shape(function, shape, *values), values)
+
+    return plan
+
+
+_LAPLACE, _LOGISTIC = standard("laplace", _laplace), standard("logistic", _logistic)
+_CAUCHY = standard("cauchy", _cauchy)
+_PARETO = made("pareto", _pareto, "b")
+_WEIBULL = made("weibull_min", _weibull, "scale", "concentration")
+_RAYLEIGH = made("rayleigh", _rayleigh, "scale")
+_CHISQUARE = made("chisquare", _chisquare, "df", computed=_FLOAT64)
+_STUDENT = made("t", _student, "df", computed=_FLOAT64)
 
 
 def laplace(key: object, shape: object = (), dtype: object = None) -> Value:
@@ -120,7 +126,7 @@ def laplace(key: object, shape: object = (), dtype: object = None) -> Value:
         >>> bool(abs(sg.random.laplace(sg.random.key(0), (10000,)).mean()) < 0.1)
         True
     """
-    return standard("laplace", _laplace, key, shape, dtype)
+    return planned("laplace", _LAPLACE, key, shape, dtype)
 
 
 def logistic(key: object, shape: object = (), dtype: object = None) -> Value:
@@ -133,7 +139,7 @@ def logistic(key: object, shape: object = (), dtype: object = None) -> Value:
         >>> bool(abs(sg.random.logistic(sg.random.key(0), (10000,)).mean()) < 0.1)
         True
     """
-    return standard("logistic", _logistic, key, shape, dtype)
+    return planned("logistic", _LOGISTIC, key, shape, dtype)
 
 
 def cauchy(key: object, shape: object = (), dtype: object = None) -> Value:
@@ -146,7 +152,7 @@ def cauchy(key: object, shape: object = (), dtype: object = None) -> Value:
         >>> bool(abs(np.median(sg.random.cauchy(sg.random.key(0), (10000,)))) < 0.1)
         True
     """
-    return standard("cauchy", _cauchy, key, shape, dtype)
+    return planned("cauchy", _CAUCHY, key, shape, dtype)
 
 
 def rademacher(key: object, shape: object = ()) -> Value:
@@ -159,7 +165,11 @@ def rademacher(key: object, shape: object = ()) -> Value:
         >>> sg.random.rademacher(sg.random.key(0), (4,)).tolist()
         [1, 1, -1, -1]
     """
-    return drawn(signs, key_of("rademacher", key), shape_of("rademacher", shape))
+    return planned("rademacher", _signs, key, shape)
+
+
+def _signs(shape: object) -> Draw:
+    return Draw(signs, shape_of("rademacher", shape))
 
 
 def pareto(key: object, b: Value, shape: object = None, dtype: object = None) -> Value:
@@ -173,7 +183,7 @@ def pareto(key: object, b: Value, shape: object = None, dtype: object = None) ->
         >>> bool(np.all(sg.random.pareto(sg.random.key(0), 3.0, (1000,)) >= 1))
         True
     """
-    return made("pareto", _pareto, key, shape, dtype, b=b)
+    return planned("pareto", _PARETO, key, shape, dtype, b)
 
 
 def weibull_min(
@@ -190,8 +200,7 @@ def weibull_min(
         >>> float(found.mean().round(1))
         2.0
     """
-    given = {"scale": scale, "concentration": concentration}
-    return made("weibull_min", _weibull, key, shape, dtype, **given)
+    return planned("weibull_min", _WEIBULL, key, shape, dtype, scale, concentration)
 
 
 def lognormal(key: object, sigma: Value = 1.0, shape: object = None, dtype: object = None) -> Value:
@@ -205,9 +214,13 @@ def lognormal(key: object, sigma: Value = 1.0, shape: object = None, dtype: obje
         >>> sg.random.lognormal(sg.random.key(0), 0.0)
         array(1., dtype=float32)
     """
-    spread = parameter("lognormal", "sigma", sigma, floating("lognormal", dtype), 0.0)
-    free = ("sigma",)
-    return made("lognormal", _lognormal, key, shape, dtype, free=free, sigma=spread)
+    return planned("lognormal", _exponentials, key, shape, dtype, sigma)
+
+
+def _exponentials(shape: object, dtype: object, sigma: Value) -> Draw:
+    wanted = floating("lognormal", dtype)
+    spread = parameter("lognormal", "sigma", sigma, wanted, 0.0)
+    return Draw(of_dtype(_lognormal, wanted), common_shape("lognormal", shape, spread), (spread,))
 
 
 def rayleigh(key: object, scale: Value, shape: object = None, dtype: object = None) -> Value:
@@ -221,7 +234,7 @@ def rayleigh(key: object, scale: Value, shape: object = None, dtype: object = No
         >>> bool(np.all(sg.random.rayleigh(sg.random.key(0), 2.0, (1000,)) >= 0))
         True
     """
-    return made("rayleigh", _rayleigh, key, shape, dtype, scale=scale)
+    return planned("rayleigh", _RAYLEIGH, key, shape, dtype, scale)
 
 
 def chisquare(key: object, df: Value, shape: object = None, dtype: object = None) -> Value:
@@ -238,7 +251,7 @@ def chisquare(key: object, df: Value, shape: object = None, dtype: object = None
         >>> float(found.mean().round())
         5.0
     """
-    return made("chisquare", _chisquare, key, shape, dtype, computed=_FLOAT64, df=df)
+    return planned("chisquare", _CHISQUARE, key, shape, dtype, df)
 
 
 def t(key: object, df: Value, shape: object = None, dtype: object = None) -> Value:
@@ -254,7 +267,7 @@ def t(key: object, df: Value, shape: object = None, dtype: object = None) -> Val
         >>> bool(abs(sg.random.t(sg.random.key(0), 5.0, (10000,)).mean()) < 0.1)
         True
     """
-    return made("t", _student, key, shape, dtype, computed=_FLOAT64, df=df)
+    return planned("t", _STUDENT, key, shape, dtype, df)
 
 
 def geometric(key: object, p: Value, shape: object = None) -> Value:
@@ -270,6 +283,9 @@ def geometric(key: object, p: Value, shape: object = None) -> Value:
         >>> sg.random.geometric(sg.random.key(0), np.array([1.0, 1.0]))
         array([1, 1])
     """
+    return planned("geometric", _trials, key, shape, p)
+
+
+def _trials(shape: object, p: Value) -> Draw:
     chance = parameter("geometric", "p", p, _FLOAT64, _LEAST, 1)
-    shape = common_shape("geometric", shape, chance)
-    return drawn(_geometric, key_of("geometric", key), shape, [chance])
+    return Draw(_geometric, common_shape("geometric", shape, chance), (chance,))

@@ -15,14 +15,13 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.random.draws import (
     Make,
     common_shape,
-    drawn,
     every,
     floating,
-    key_of,
     parameter,
     refuse_reversed,
     shape_of,
 )
+from staticgraph.random.plans import Draw, Plan, planned
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -51,7 +50,7 @@ def standard_normal(key: object, counters: object, *, dtype: DType) -> Any:
     return _of_bits(ops.normal_float32, ops.normal_float64, key, counters, dtype)
 
 
-def _normal(key: object, counters: object, loc: Any, scale: Any, *, dtype: DType) -> Any:
+def _scaled_normal(key: object, counters: object, loc: Any, scale: Any, *, dtype: DType) -> Any:
     return standard_normal(key, counters, dtype=dtype) * scale + loc
 
 
@@ -60,7 +59,7 @@ def standard_exponential(key: object, counters: object, *, dtype: DType) -> Any:
     return _of_bits(ops.exponential_float32, ops.exponential_float64, key, counters, dtype)
 
 
-def _exponential(key: object, counters: object, scale: Any, *, dtype: DType) -> Any:
+def _scaled_exponential(key: object, counters: object, scale: Any, *, dtype: DType) -> Any:
     return standard_exponential(key, counters, dtype=dtype) * scale
 
 
@@ -74,9 +73,16 @@ def of_dtype(make: Any, dtype: DType) -> Make:
     return partial(make, dtype=dtype)
 
 
-def _standard(function: str, make: Any, key: object, shape: object, dtype: object) -> Any:
-    wanted = floating(function, dtype)
-    return drawn(of_dtype(make, wanted), key_of(function, key), shape_of(function, shape))
+def standard(function: str, make: Any) -> Plan:
+    """The plan of numbers without parameters, of a shape and dtype."""
+
+    def plan(shape: object, dtype: object) -> Draw:
+        return Draw(of_dtype(make, floating(function, dtype)), shape_of(function, shape))
+
+    return plan
+
+
+_GUMBEL = standard("gumbel", _standard_gumbel)
 
 
 def uniform(
@@ -100,16 +106,20 @@ def uniform(
         >>> sg.random.uniform(sg.random.key(0), (3,))
         array([0.947667  , 0.9785799 , 0.33229148], dtype=float32)
     """
-    if _is_number(minval, 0) and _is_number(maxval, 1):
-        return _standard("uniform", unit, key, shape, dtype)
+    return planned("uniform", _uniform, key, shape, dtype, minval, maxval)
+
+
+def _uniform(shape: object, dtype: object, minval: Value, maxval: Value) -> Draw:
     wanted = floating("uniform", dtype)
+    if _is_number(minval, 0) and _is_number(maxval, 1):
+        return Draw(of_dtype(unit, wanted), shape_of("uniform", shape))
     low, high = (
         parameter("uniform", name, one, wanted)
         for name, one in (("minval", minval), ("maxval", maxval))
     )
     refuse_reversed("uniform", ("minval", "maxval"), low, high)
-    shape = common_shape("uniform", shape_of("uniform", shape), low, high)
-    return drawn(of_dtype(_between, wanted), key_of("uniform", key), shape, [low, high])
+    sizes = common_shape("uniform", shape_of("uniform", shape), low, high)
+    return Draw(of_dtype(_between, wanted), sizes, (low, high))
 
 
 def _is_number(given: object, value: float) -> bool:
@@ -137,14 +147,17 @@ def normal(
         >>> sg.random.normal(sg.random.key(0), (3,))
         array([ 1.6226422 ,  2.0252647 , -0.43359435], dtype=float32)
     """
-    if _is_number(loc, 0) and _is_number(scale, 1):
-        return _standard("normal", standard_normal, key, shape, dtype)
+    return planned("normal", _normal, key, shape, dtype, loc, scale)
+
+
+def _normal(shape: object, dtype: object, loc: Value, scale: Value) -> Draw:
     wanted = floating("normal", dtype)
-    parameters = [
-        parameter("normal", "loc", loc, wanted), parameter("normal", "scale", scale, wanted, 0),
-    ]  # fmt: skip
-    shape = common_shape("normal", shape_of("normal", shape), *parameters)
-    return drawn(of_dtype(_normal, wanted), key_of("normal", key), shape, parameters)
+    if _is_number(loc, 0) and _is_number(scale, 1):
+        return Draw(of_dtype(standard_normal, wanted), shape_of("normal", shape))
+    centre = parameter("normal", "loc", loc, wanted)
+    spread = parameter("normal", "scale", scale, wanted, 0)
+    sizes = common_shape("normal", shape_of("normal", shape), centre, spread)
+    return Draw(of_dtype(_scaled_normal, wanted), sizes, (centre, spread))
 
 
 def exponential(key: object, shape: object = (), dtype: object = None, scale: Value = 1.0) -> Value:
@@ -161,12 +174,16 @@ def exponential(key: object, shape: object = (), dtype: object = None, scale: Va
         >>> sg.random.exponential(sg.random.key(0), (2,)).round(4)
         array([2.9501, 3.8434], dtype=float32)
     """
-    if _is_number(scale, 1):
-        return _standard("exponential", standard_exponential, key, shape, dtype)
+    return planned("exponential", _exponential, key, shape, dtype, scale)
+
+
+def _exponential(shape: object, dtype: object, scale: Value) -> Draw:
     wanted = floating("exponential", dtype)
+    if _is_number(scale, 1):
+        return Draw(of_dtype(standard_exponential, wanted), shape_of("exponential", shape))
     mean = parameter("exponential", "scale", scale, wanted, 0)
-    shape = common_shape("exponential", shape_of("exponential", shape), mean)
-    return drawn(of_dtype(_exponential, wanted), key_of("exponential", key), shape, [mean])
+    sizes = common_shape("exponential", shape_of("exponential", shape), mean)
+    return Draw(of_dtype(_scaled_exponential, wanted), sizes, (mean,))
 
 
 def gumbel(key: object, shape: object = (), dtype: object = None) -> Value:
@@ -179,7 +196,7 @@ def gumbel(key: object, shape: object = (), dtype: object = None) -> Value:
         >>> sg.random.gumbel(sg.random.key(0), (2,)).round(3)
         array([2.923, 3.833], dtype=float32)
     """
-    return _standard("gumbel", _standard_gumbel, key, shape, dtype)
+    return planned("gumbel", _GUMBEL, key, shape, dtype)
 
 
 def truncated_normal(
@@ -204,17 +221,19 @@ def truncated_normal(
         >>> bool(np.all(np.abs(found) <= 1))
         True
     """
+    return planned("truncated_normal", _truncated, key, shape, dtype, lower, upper)
+
+
+def _truncated(shape: object, dtype: object, lower: Value, upper: Value) -> Draw:
     wanted = floating("truncated_normal", dtype)
-    bounds = [
-        parameter("truncated_normal", name, one, wanted)
-        for name, one in (("lower", lower), ("upper", upper))
-    ]
-    refuse_reversed("truncated_normal", ("lower", "upper"), *bounds)
-    shape = common_shape("truncated_normal", shape, *bounds)
-    return drawn(_truncated, key_of("truncated_normal", key), shape, bounds)
+    low = parameter("truncated_normal", "lower", lower, wanted)
+    high = parameter("truncated_normal", "upper", upper, wanted)
+    refuse_reversed("truncated_normal", ("lower", "upper"), low, high)
+    sizes = common_shape("truncated_normal", shape, low, high)
+    return Draw(_between_bounds, sizes, (low, high))
 
 
-def _truncated(key: object, counters: object, lower: object, upper: object) -> Any:
+def _between_bounds(key: object, counters: object, lower: object, upper: object) -> Any:
     attempt = ops.truncated_attempt(lower, upper, key, counters)
     return ops.random_truncated(attempt, lower, upper, key, counters)
 
@@ -234,20 +253,24 @@ def gamma(key: object, a: Value, shape: object = None, dtype: object = None) -> 
         >>> float(found.mean().round(1))
         3.0
     """
+    return planned("gamma", _gamma, key, shape, dtype, a)
+
+
+def _gamma(shape: object, dtype: object, a: Value) -> Draw:
     wanted = floating("gamma", dtype)
     given: Any = parameter("gamma", "a", a, wanted, 0)
-    shape = common_shape("gamma", shape, given)
+    sizes = common_shape("gamma", shape, given)
     if isinstance(given, Operand) or not every(given == 1.0):
-        return drawn(_gamma, key_of("gamma", key), shape, [given])
-    return drawn(of_dtype(_gamma_of_one, wanted), key_of("gamma", key), shape)
+        return Draw(_gamma_of_any, sizes, (given,))
+    return Draw(of_dtype(_gamma_of_one, wanted), sizes)
 
 
 def _gamma_of_one(key: object, counters: object, *, dtype: DType) -> Any:
-    """The numbers of `_gamma`, without the way to others."""
+    """The numbers of `_gamma_of_any`, without the way to others."""
     return ops.astype(standard_exponential(key, counters, dtype=_FLOAT64), dtype)
 
 
-def _gamma(key: object, counters: object, a: object) -> Any:
+def _gamma_of_any(key: object, counters: object, a: object) -> Any:
     return ops.random_gamma(ops.gamma_attempt(a, key, counters), a, key, counters)
 
 
@@ -266,13 +289,17 @@ def beta(key: object, a: Value, b: Value, shape: object = None, dtype: object = 
         >>> float(found.mean().round(2))
         0.75
     """
+    return planned("beta", _beta, key, shape, dtype, a, b)
+
+
+def _beta(shape: object, dtype: object, a: Value, b: Value) -> Draw:
     wanted = floating("beta", dtype)
-    parameters = [parameter("beta", name, one, _FLOAT64, 0) for name, one in (("a", a), ("b", b))]
-    shape = common_shape("beta", shape, *parameters)
-    return drawn(of_dtype(_beta, wanted), key_of("beta", key), shape, parameters)
+    first, second = (parameter("beta", *one, _FLOAT64, 0) for one in (("a", a), ("b", b)))
+    sizes = common_shape("beta", shape, first, second)
+    return Draw(of_dtype(_share, wanted), sizes, (first, second))
 
 
-def _beta(key: object, counters: object, a: object, b: object, *, dtype: DType) -> Any:
+def _share(key: object, counters: object, a: object, b: object, *, dtype: DType) -> Any:
     first, second = (log_gamma(ops.threefry(key, i), counters, one) for i, one in enumerate((a, b)))
     return ops.astype(1.0 / (1.0 + ops.exp(second - first)), dtype)
 

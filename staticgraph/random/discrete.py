@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand
@@ -25,18 +26,18 @@ from staticgraph.random.draws import (
     common_shape,
     drawn,
     drawn_in_rows,
-    every,
     key_of,
     parameter,
     shape_of,
 )
+from staticgraph.random.plans import Draw, planned
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _LARGEST_RATE = math.nextafter(1e18, 0)
 MOST_TRIALS = math.nextafter(1e15, 0)
 _NARROW = 1 << 31
 """The widest range for which 64 bits are so many that no integer is noticeably more likely."""
-_WIDE = 1 << 59
+_WIDE = 1 << 61
 """The narrowest range of which a block may give no integer so often that vectors draw anew."""
 
 
@@ -51,11 +52,14 @@ def bernoulli(key: object, p: Value = 0.5, shape: object = None) -> Value:
         >>> sg.random.bernoulli(sg.random.key(0), 0.5, (3,))
         array([False, False,  True])
     """
+    return planned("bernoulli", _bernoulli, key, shape, p)
+
+
+def _bernoulli(shape: object, p: Value) -> Draw:
     given = p if isinstance(p, Operand) else np.asarray(p)
     wide = np.dtype(given.dtype) == _FLOAT64 and given.shape != ()
     chance = parameter("bernoulli", "p", p, _FLOAT64 if wide else _FLOAT32, 0, 1)
-    shape = common_shape("bernoulli", shape, chance)
-    return drawn(_below, key_of("bernoulli", key), shape, [chance])
+    return Draw(_below, common_shape("bernoulli", shape, chance), (chance,))
 
 
 def _below(key: object, counters: object, p: Any) -> Any:
@@ -79,18 +83,23 @@ def randint(
         >>> sg.random.randint(sg.random.key(0), (5,), 0, 10)
         array([4, 2, 9, 5, 5])
     """
+    return planned("randint", _randint, key, shape, minval, maxval, dtype)
+
+
+def _randint(shape: object, minval: Value, maxval: Value, dtype: object) -> Draw:
     wanted = as_dtype(dtype, "randint")
     if wanted.kind not in "iu":
         raise DTypeError(f"randint: {wanted} is no dtype of integers")
-    key, sizes = key_of("randint", key), shape_of("randint", shape)
+    sizes = shape_of("randint", shape)
     low, high = _bound("minval", minval), _bound("maxval", maxval)
     if isinstance(low, Operand) or isinstance(high, Operand):
         make, low = _from_any, ops.astype(low, INT64)
-        span = ops.astype(high, INT64) - low
+        parameters = (ops.astype(high, INT64) - low, low)
     else:
-        make, span, low = _range(low, high, wanted)
-    return drawn(
-        of_dtype(make, wanted), key, common_shape("randint", sizes, span, low), [span, low]
+        make, *found = _range(low, high, wanted)
+        parameters = (found[0], found[1])
+    return Draw(
+        of_dtype(make, wanted), common_shape("randint", sizes, *parameters), tuple(parameters)
     )
 
 
@@ -103,7 +112,7 @@ def _bound(name: str, value: object) -> Any:
 
 
 def _range(low: Array, high: Array, wanted: DType) -> tuple[Any, Array, Array]:
-    """How integers between bounds are drawn, how many there are, and the lower bound."""
+    """How integers between bounds are drawn, of how many there are, and of the lower bound."""
     info, is_number = np.iinfo(wanted), low.shape == high.shape == ()
     if is_number:
         least, most = int(low), int(high)
@@ -117,6 +126,8 @@ def _range(low: Array, high: Array, wanted: DType) -> tuple[Any, Array, Array]:
         )
     if is_number:
         span = most - least
+        if span > 1 and span & (span - 1) == 0:
+            return _from_power, np.array(65 - span.bit_length(), INT64), low.astype(INT64)
         make = _from_few if span <= _NARROW else _from_any if span < _WIDE else _from_wide
         return make, np.array(span, INT64), low.astype(INT64)
     start = low.astype(INT64)
@@ -128,6 +139,13 @@ def _range(low: Array, high: Array, wanted: DType) -> tuple[Any, Array, Array]:
 def _differences(low: Array, high: Array) -> Array:
     """How many integers there are between bounds, by Python's, which do not wrap."""
     return np.asarray(high.astype(object) - low.astype(object))
+
+
+def _from_power(key: object, counters: object, rest: Any, low: Any, *, dtype: DType) -> Any:
+    """The numbers of `_from_any` where there are a power of two: its upper bits but for `rest`."""
+    bits: Any = ops.threefry(key, counters)
+    least = ops.left_shift(np.int64(-1), 64 - rest)
+    return ops.astype(ops.bitwise_and(ops.right_shift(bits, rest), ~least) + low, dtype)
 
 
 def _from_few(key: object, counters: object, span: object, low: Any, *, dtype: DType) -> Any:
@@ -164,16 +182,22 @@ def poisson(key: object, rate: Value, shape: object = None) -> Value:
         >>> sg.random.poisson(sg.random.key(0), np.array([0.0, 1e6])) > 5
         array([False,  True])
     """
+    return planned("poisson", _of_rates, key, shape, rate)
+
+
+def _of_rates(shape: object, rate: Value) -> Draw:
     given: Any = parameter("poisson", "the rate", rate, _FLOAT64, 0, _LARGEST_RATE)
     make = _of_means(given, _poisson, _small_poisson, _large_poisson)
-    return drawn(make, key_of("poisson", key), common_shape("poisson", shape, given), [given])
+    return Draw(make, common_shape("poisson", shape, given), (given,))
 
 
 def _of_means(means: Any, make: Make, small: Make, large: Make) -> Make:
     """What makes the same numbers as `make`, without the way that none of known means takes."""
     if isinstance(means, Operand):
         return make
-    return small if every(means < 10.0) else large if every(means >= 10.0) else make
+    if not means.ndim:
+        return small if float(means) < 10.0 else large  # nan is refused before
+    return small if (means < 10.0).all() else large if (means >= 10.0).all() else make
 
 
 def _poisson(key: object, counters: object, rate: object) -> Any:
@@ -205,15 +229,19 @@ def binomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
         >>> sg.random.binomial(sg.random.key(0), 10, np.array([0.0, 1.0]))
         array([ 0, 10])
     """
+    return planned("binomial", _of_trials, key, shape, n, p)
+
+
+def _of_trials(shape: object, n: Value, p: Value) -> Draw:
     trials: Any = parameter("binomial", "n", n, _FLOAT64, 0, MOST_TRIALS)
     chance: Any = parameter("binomial", "p", p, _FLOAT64, 0, 1)
-    trials = ops.floor(trials) if isinstance(trials, Operand) else np.floor(trials, out=trials)
-    shape = common_shape("binomial", shape, trials, chance)
+    trials = ops.floor(trials) if isinstance(trials, Operand) else np.floor(trials)
+    sizes = common_shape("binomial", shape, trials, chance)
     make = _binomial
     if not isinstance(trials, Operand) and not isinstance(chance, Operand):
         means = trials * np.minimum(chance, 1.0 - chance)
         make = _of_means(means, _binomial, _small_binomial, _large_binomial)
-    return drawn(make, key_of("binomial", key), shape, [trials, chance])
+    return Draw(make, sizes, (trials, chance))
 
 
 def _binomial(key: object, counters: object, n: object, p: object) -> Any:
@@ -302,13 +330,24 @@ def permutation(key: object, x: Value, axis: int = 0) -> Value:
         >>> sg.random.permutation(sg.random.key(0), 5)
         array([1, 0, 4, 2, 3])
     """
-    key = key_of("permutation", key)
-    if not isinstance(x, Operand) and np.ndim(x) == 0:
-        return ops.random_order(drawn(ops.threefry, key, shape_of("permutation", x)))
+    if isinstance(x, int) or (not isinstance(x, Operand) and np.ndim(x) == 0):
+        return _in_order(key, x)
     x = as_value(x)
     place = normalise_axis("permutation", axis, len(x.shape))
-    order = ops.random_order(drawn(ops.threefry, key, (x.shape[place],)))
+    order = _in_order(key, (x.shape[place],))
+    if order.__class__ is np.ndarray and x.__class__ is np.ndarray:
+        return x.take(order, place)
     return ops.take(x, order, axis=place)
+
+
+def _in_order(key: Any, count: Any) -> Any:
+    """The numbers below a count in a random order."""
+    words = planned("permutation", _words, key, count)
+    return provided.shuffle(words) if words.__class__ is np.ndarray else ops.random_order(words)
+
+
+def _words(shape: object) -> Draw:
+    return Draw(ops.threefry, shape_of("permutation", shape))
 
 
 def dropout(x: Value, rate: float = 0.5, *, key: object) -> Value:

@@ -14,11 +14,12 @@ from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.core.values import Value
-from staticgraph.random.composed import made, signs, standard
+from staticgraph.random.composed import made, signs
 from staticgraph.random.continuous import (
     log_gamma,
     normal,
     of_dtype,
+    standard,
     standard_exponential,
     standard_normal,
     unit,
@@ -35,6 +36,7 @@ from staticgraph.random.draws import (
     refuse_reversed,
     shape_of,
 )
+from staticgraph.random.plans import Draw, planned
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -85,6 +87,14 @@ def _generalized(key: object, counters: object, p: Any, *, dtype: DType) -> Any:
     return ops.astype(size * signs(ops.threefry(key, 1), counters), dtype)
 
 
+_MAXWELL = standard("maxwell", _of_size)
+_TWO_SIDED = made("double_sided_maxwell", _two_sided, "loc", "scale", free=("loc",))
+_WALD = made("wald", _wald, "mean", computed=_FLOAT64)
+_F = made("f", _quotient, "dfnum", "dfden", computed=_FLOAT64)
+_LOG_GAMMA = made("loggamma", _log_gamma, "a", computed=_FLOAT64)
+_GENERALIZED = made("generalized_normal", _generalized, "p", computed=_FLOAT64)
+
+
 def maxwell(key: object, shape: object = (), dtype: object = None) -> Value:
     """Lengths of vectors of three standard normal numbers, of a shape and dtype.
 
@@ -95,7 +105,7 @@ def maxwell(key: object, shape: object = (), dtype: object = None) -> Value:
         >>> bool(np.all(sg.random.maxwell(sg.random.key(0), (1000,)) >= 0))
         True
     """
-    return standard("maxwell", _of_size, key, shape, dtype)
+    return planned("maxwell", _MAXWELL, key, shape, dtype)
 
 
 def double_sided_maxwell(
@@ -114,8 +124,7 @@ def double_sided_maxwell(
         >>> float(found.var().round())
         3.0
     """
-    given = {"loc": loc, "scale": scale}
-    return made("double_sided_maxwell", _two_sided, key, shape, dtype, free=("loc",), **given)
+    return planned("double_sided_maxwell", _TWO_SIDED, key, shape, dtype, loc, scale)
 
 
 def triangular(
@@ -134,6 +143,10 @@ def triangular(
         >>> float(found.mean().round(1))
         2.0
     """
+    return planned("triangular", _up_and_down, key, shape, dtype, left, mode, right)
+
+
+def _up_and_down(shape: object, dtype: object, left: Value, mode: Value, right: Value) -> Draw:
     wanted = floating("triangular", dtype)
     low, middle, high = (
         parameter("triangular", name, one, wanted)
@@ -141,9 +154,8 @@ def triangular(
     )
     refuse_reversed("triangular", ("left", "mode"), low, middle)
     refuse_reversed("triangular", ("mode", "right"), middle, high)
-    shape = common_shape("triangular", shape, low, middle, high)
-    make = of_dtype(_triangular, wanted)
-    return drawn(make, key_of("triangular", key), shape, [low, middle, high])
+    sizes = common_shape("triangular", shape, low, middle, high)
+    return Draw(of_dtype(_triangular, wanted), sizes, (low, middle, high))
 
 
 def wald(key: object, mean: Value, shape: object = None, dtype: object = None) -> Value:
@@ -162,7 +174,7 @@ def wald(key: object, mean: Value, shape: object = None, dtype: object = None) -
         0.5
     """
     given = ops.stop_gradient(mean) if hasattr(mean, "dtype") else mean
-    return made("wald", _wald, key, shape, dtype, computed=_FLOAT64, mean=given)
+    return planned("wald", _WALD, key, shape, dtype, given)
 
 
 def f(key: object, dfnum: Value, dfden: Value, shape: object = None, dtype: object = None) -> Value:
@@ -178,7 +190,7 @@ def f(key: object, dfnum: Value, dfden: Value, shape: object = None, dtype: obje
         >>> bool(np.all(sg.random.f(sg.random.key(0), 3.0, 4.0, (1000,)) > 0))
         True
     """
-    return made("f", _quotient, key, shape, dtype, computed=_FLOAT64, dfnum=dfnum, dfden=dfden)
+    return planned("f", _F, key, shape, dtype, dfnum, dfden)
 
 
 def loggamma(key: object, a: Value, shape: object = None, dtype: object = None) -> Value:
@@ -194,7 +206,7 @@ def loggamma(key: object, a: Value, shape: object = None, dtype: object = None) 
         >>> bool(np.all(np.isfinite(sg.random.loggamma(sg.random.key(0), 0.001, (1000,)))))
         True
     """
-    return made("loggamma", _log_gamma, key, shape, dtype, computed=_FLOAT64, a=a)
+    return planned("loggamma", _LOG_GAMMA, key, shape, dtype, a)
 
 
 def generalized_normal(key: object, p: Value, shape: object = None, dtype: object = None) -> Value:
@@ -211,7 +223,7 @@ def generalized_normal(key: object, p: Value, shape: object = None, dtype: objec
         >>> float(found.var().round(1))
         0.5
     """
-    return made("generalized_normal", _generalized, key, shape, dtype, computed=_FLOAT64, p=p)
+    return planned("generalized_normal", _GENERALIZED, key, shape, dtype, p)
 
 
 def ball(key: object, d: int, p: float = 2.0, shape: object = (), dtype: object = None) -> Value:

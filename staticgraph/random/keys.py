@@ -13,6 +13,7 @@ from staticgraph.compiler.core.errors import DTypeError, OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.values import Value
 from staticgraph.random.draws import INT64, drawn, key_of, shape_of
+from staticgraph.random.plans import Draw, planned
 
 _FEW = 64  # keys that are not worth the compilation of a kernel
 _UNCOMPILED = 64  # draws of few keys from which on a kernel is worth it
@@ -52,7 +53,11 @@ def bits(key: object, shape: object = ()) -> Value:
         >>> sg.random.bits(sg.random.key(0), (2,))
         array([7719171245655871230, 3989946895414531357])
     """
-    return drawn(ops.threefry, key_of("bits", key), shape_of("bits", shape))
+    return planned("bits", _bits, key, shape)
+
+
+def _bits(shape: object) -> Draw:
+    return Draw(ops.threefry, shape_of("bits", shape))
 
 
 def split(key: object, num: object = 2) -> Value:
@@ -70,7 +75,7 @@ def split(key: object, num: object = 2) -> Value:
     size = product(shape)
     if not isinstance(key, Operand) and isinstance(size, int) and _is_left_to_python(size):
         return ops.threefry(key, np.arange(size).reshape(shape))
-    return drawn(ops.threefry, key, shape)
+    return planned("split", _bits, key, shape)
 
 
 def _is_left_to_python(size: int) -> bool:
@@ -99,7 +104,10 @@ def fold_in(key: object, data: object) -> Value:
     counter: Any = data if isinstance(data, Operand) else np.asarray(data)
     if np.dtype(counter.dtype).kind not in "iu":
         raise DTypeError(f"fold_in: the data are {counter.dtype}, not integers")
-    counter = ops.astype(counter, "int64")
+    if isinstance(counter, Operand):
+        counter = ops.astype(counter, "int64")
+    else:
+        counter = counter.astype(INT64, copy=False)
     if isinstance(key, Operand) or isinstance(counter, Operand) or _is_left_to_python(counter.size):
         return ops.threefry(key, counter)
     return drawn(_folded, key, counter.shape, [counter])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dims import product
 from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError, ShapeError
@@ -121,11 +122,12 @@ def choice(
         >>> sg.random.choice(sg.random.key(0), 5, (3,), p=np.array([0, 0, 1, 0, 0]))
         array([2, 2, 2])
     """
-    sizes, count = shape_of("choice", shape), product(shape_of("choice", shape))
-    is_range = not isinstance(a, Operand) and np.ndim(a) == 0
+    sizes = shape_of("choice", shape)
+    count = product(sizes)
+    is_range = isinstance(a, int) or (not isinstance(a, Operand) and np.ndim(a) == 0)
     source = None if is_range else as_value(a)
     place = 0 if source is None else normalise_axis("choice", axis, len(source.shape))
-    n: Any = int(np.asarray(a)) if source is None else source.shape[place]
+    n: Any = int(cast("int", a)) if source is None else source.shape[place]
     if isinstance(n, int) and n < 1 and count:
         raise ShapeError(f"choice: {count} of {n}")
     if not replace and isinstance(n, int) and isinstance(count, int) and count > n:
@@ -134,7 +136,12 @@ def choice(
         order: Any = randint(key, (count,), 0, n) if replace else _unlike(key, n, count, source)
     else:
         order = _weighted(key, n, count, replace, p)
-    order = ops.reshape(order[:count], sizes)
+    if order.__class__ is np.ndarray:
+        order = order[:count] if len(sizes) == 1 else order[:count].reshape(sizes)
+        if source.__class__ is np.ndarray:
+            return source.take(order, place)
+    else:
+        order = ops.reshape(order[:count], sizes)
     return order if source is None else ops.take(source, order, axis=place)
 
 
@@ -142,9 +149,9 @@ def _unlike(key: object, n: Any, count: Any, source: Any) -> Any:
     """Numbers below n, all different; where there are too few, those beyond are not below n."""
     if isinstance(n, int) and n >= 1 << 63:
         raise OptionError(f"choice: there are 2**63 integers or more below {n}")
-    key = key_of("choice", key)
     many = np.asarray(n) if isinstance(n, int) else source._apply(ops.size_of, (), {"size": n})
-    return ops.random_places(drawn(_offsets, key, (count,), [many]))
+    offsets = drawn(_offsets, key_of("choice", key), (count,), [many])
+    return (provided.places if offsets.__class__ is np.ndarray else ops.random_places)(offsets)
 
 
 def _offsets(key: object, counters: Any, n: Any) -> Any:

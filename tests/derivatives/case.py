@@ -41,6 +41,7 @@ class Case:
         edges: more points.
         single: whether each element is a point of its own.
         order: how often it is differentiable.
+        order_of_tensors: how often tensors are, where that is less.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Case:
     edges: tuple[tuple[Any, ...], ...] = ()
     single: bool = False
     order: int = 2
+    order_of_tensors: int = 2
 
     def points(self, rng: np.random.Generator, count: int) -> list[list[Array]]:
         """The operands of each call."""

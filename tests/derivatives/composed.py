@@ -165,7 +165,7 @@ ARRAYS: dict[str, Call] = {
     "unstack": lambda x: [one**2 for one in sg.unstack(x)],
     "unwrap": lambda v: sg.unwrap(0.9 * v + 2 * np.pi * _I.astype(v.dtype)) * v,
     "vander": lambda v: sg.vander(v, 4),
-    "vdot": lambda x, y: sg.vdot(x, y),
+    "vdot": lambda p, x: sg.vdot(p, x * x),
     "vecdot": lambda x, y: sg.vecdot(x, y),
     "vecmat": lambda u, x: sg.vecmat(u, sg.transpose(x)),
     "vsplit": lambda x: sg.vsplit(x * x, 3),
@@ -183,14 +183,20 @@ def _symmetric(m: Any) -> Any:
     return 0.3 * (m + m.T) + np.diag(np.array([1.0, 7.0, 15.0])).astype(m.dtype)
 
 
+def _powers(values: Any) -> list[Any]:
+    """What does not depend on the order of eigenvalues, which may be another a step away."""
+    parts = sg.real(values) / 8
+    return [sg.sum(parts**2), sg.sum(parts**3)]
+
+
 LINALG: dict[str, Call] = {
     "cholesky": lambda m: sg.linalg.cholesky(m @ m.T + 2 * np.eye(3, dtype=m.dtype)),
     "cond": lambda m: sg.linalg.cond(_regular(m)),
     "cross": lambda m, n: sg.linalg.cross(m, n),
     "diagonal": lambda m: sg.linalg.diagonal(m @ m),
-    "eig": lambda m: (sg.real(sg.linalg.eig(_symmetric(m) + 0.1 * m)[0]) / 8) ** 2,
+    "eig": lambda m: _powers(sg.linalg.eig(_symmetric(m) + 0.1 * m)[0]),
     "eigh": lambda m: (sg.linalg.eigh(_symmetric(m))[0] / 8) ** 2,
-    "eigvals": lambda m: (sg.real(sg.linalg.eigvals(_symmetric(m) + 0.1 * m)) / 8) ** 2,
+    "eigvals": lambda m: _powers(sg.linalg.eigvals(_symmetric(m) + 0.1 * m)),
     "lstsq": lambda x, u: sg.linalg.lstsq(0.4 * sg.transpose(x) + np.eye(4, 3, dtype=x.dtype), u)[
         0
     ],

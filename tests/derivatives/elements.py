@@ -27,11 +27,12 @@ def _op(
     edges: tuple[Any, ...] = (),
     ours: Callable[..., Any] | None = None,
     order: int = 2,
+    order_of_tensors: int = 2,
 ) -> Case:
     function = ours or getattr(ops, name, None) or _RECORDS[name]
     points = tuple(one if isinstance(one, tuple) else (one,) for one in edges)
     each = np.frompyfunc(exact, len(draws), 1)
-    return Case(name, function, each, draws, points, True, order)
+    return Case(name, function, each, draws, points, True, order, order_of_tensors)
 
 
 def _zeta_slope(n: int) -> Callable[..., Any]:
@@ -145,7 +146,8 @@ ELEMENTS = [
     _op("gelu", _gelu, _ANY, edges=(0.0, 9.0, -9.0)),
     _op("hardshrink", lambda x: x if abs(x) > 0.5 else 0 * x, _ANY),
     _op("softshrink", lambda x: x - M.sign(x) / 2 if abs(x) > 0.5 else 0 * x, _ANY),
-    _op("hardsigmoid", lambda x: _clamp(x + 3, M.mpf(0), M.mpf(6)) / 6, _WIDE, order=1),
+    _op("hardsigmoid", lambda x: _clamp(x + 3, M.mpf(0), M.mpf(6)) / 6, _WIDE,
+        order_of_tensors=1),
     _op("hardtanh", lambda x: _clamp(x, M.mpf(-1), M.mpf(1)), _ANY),
     _op("threshold", lambda x: x if x > 0.5 else M.mpf(2), _ANY,
         ours=lambda x: sg.threshold(x, 0.5, 2.0)),

@@ -88,9 +88,10 @@ def eager(
     vs, ws = ([dynamic.tensor(one) for one in given] for given in (v, w))
     found = listed(case.ours(*xs))
     value = _total(case, [a * b for a, b in zip(found, ws, strict=True)])
-    by = _grad(value.sum(), xs, create_graph=case.order > 1)
+    twice = case.order > 1 and case.order_of_tensors > 1
+    by = _grad(value.sum(), xs, create_graph=twice)
     first = _total(case, [a * b for a, b in zip(by, vs, strict=True)])
-    if case.order < 2:
+    if not twice:
         return first.detach().numpy(), None
     again = _grad(first.sum(), xs) if first.requires_grad else [one * 0 for one in xs]
     second = _total(case, [a * b for a, b in zip(again, vs, strict=True)])
@@ -145,4 +146,5 @@ def _errors(
     for one in (derived[0], tensors[0]):
         yield "first", distance(one, first)
     for one in (*derived[2:], tensors[1]) if case.order > 1 else ():
-        yield "second", distance(one, second)
+        if one is not None:
+            yield "second", distance(one, second)

@@ -80,11 +80,11 @@ def test_what_is_not_taken_is_refused_in_words(name: str) -> None:
 
 @pytest.mark.long
 def test_nearly_all_errors_are_of_pytorchs_class() -> None:
-    """Of about 24,000 calls; what is taken beside PyTorch's is what NumPy takes as well."""
+    """Of about 24,000 calls; most that is taken beside PyTorch's are numbers for tensors."""
     total: Counter[str] = sum((_ends(one) for one in HERE if one not in NOT_TAKEN), Counter())
     assert total["as there"] > 20000
-    assert total["another class"] < 0.01 * total["as there"], total
-    assert total["taken"] < 0.1 * total["as there"], total
+    assert total["another class"] < 0.009 * total["as there"], total
+    assert total["taken"] < 0.065 * total["as there"], total
     assert total["refused"] < 50, total
 
 
@@ -122,8 +122,8 @@ def test_the_function_the_argument_and_what_was_got_are_named() -> None:
         (lambda: torch.gt(x, [1.0] * 3), "gt(): argument 'other' (position 2) must be Tensor or "
          "Number, not list"),
         (lambda: torch.cat([x], 1.5), "cat(): argument 'dim' (position 2) must be int, not float"),
-        (lambda: torch.addmm(x, x, x, alpha=x), "addmm() received an invalid combination "
-         "of arguments - got (Tensor, Tensor, Tensor, alpha=Tensor)"),
+        (lambda: torch.addmm(x, x, x, alpha=x), "addmm(): argument 'alpha' (position 5) "
+         "must be Number, not Tensor"),
         (lambda: torch.ones(2, requires_grad=x), "argument 'requires_grad' must be bool, "
          "not Tensor"),
         (lambda: torch.rand(2, pin_memory="a"), "rand(): argument 'pin_memory' must be "
@@ -150,8 +150,8 @@ def test_the_function_the_argument_and_what_was_got_are_named() -> None:
          (RuntimeError, ValueError), "conv2d: stride is an int from 1, or two, not -7"),
         (lambda x: torch.fft.fft(x, n=-7), (RuntimeError, ValueError),
          "fft: an axis of 0 elements has no transform"),
-        (lambda x: x.clone().uniform_(2.5, 1.0), (RuntimeError, ValueError),
-         "uniform_(): high - low < 0"),
+        (lambda x: x.clone().uniform_(2.5, 1.0), (RuntimeError,),
+         "uniform_ expects to return a [from, to) range, but found from=2.5 > to=1.0"),
         (lambda x: torch.nn.functional.elu(x, 2j), (RuntimeError, TypeError),
          "elu(): argument 'alpha' must be float, not complex"),
         (lambda x: torch.special.hermite_polynomial_h(x, 2j), (NotImplementedError, TypeError),
@@ -163,12 +163,12 @@ def test_the_function_the_argument_and_what_was_got_are_named() -> None:
         (lambda x: torch.softmax(x, []), (TypeError, ValueError), "softmax: axis [] is not an int"),
         (lambda x: x.clone().eq_([]), (TypeError,), "eq_(): argument 'other' (position 1) must be "
          "Tensor or Number, not list"),
-        (lambda x: x.permute({}), (TypeError,), "permute(): argument 'axes' (position 1) must be "
-         "tuple of ints, not dict"),
+        (lambda x: x.permute({}), (TypeError,), "permute(): argument 'dims' must be tuple of ints, "
+         "not dict"),
         (lambda x: x.sum(dtype=-7), (TypeError,), "to(): argument 'dtype' (position 2) must be "
          "torch.dtype, not int"),
         (lambda x: torch.index_select(x, 0, x[0]), (IndexError,), "index_select(): Expected dtype "
-         "int32 or int64 for index"),
+         "int32 or int64 for index: got Float"),
         (lambda x: torch.tensordot(x, x, "a"), (RuntimeError,), "tensordot expects dims to be int "
          "or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got dims=a"),
         (lambda x: x.masked_fill(x > 0, x[0]), (RuntimeError,), "masked_fill_ only supports a "

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from types import FunctionType
 
+import numpy as np
 import pytest
 
 import dynamic
@@ -46,6 +47,12 @@ def test_every_public_name_is_in_the_text(module: object) -> None:
     names = set(module.__all__)  # type: ignore[attr-defined]
     assert names - _bound(module.__name__) == set()  # type: ignore[attr-defined]
     assert len(names) > 15
+
+
+def test_constants_are_those_of_numpy() -> None:
+    for name in ("e", "inf", "nan", "newaxis", "pi"):
+        assert name in sg.__all__
+        np.testing.assert_equal(getattr(sg, name), getattr(np, name))
 
 
 def test_no_module_writes_its_names_at_run_time() -> None:

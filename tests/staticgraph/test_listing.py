@@ -9,9 +9,16 @@ from staticgraph import dynamic
 from staticgraph.__main__ import main
 from staticgraph.compiler.core.op import all_ops
 from staticgraph.compiler.ops import LIBRARY
-from staticgraph.listing import names, reasons
-from staticgraph.listing.table import Beside, beside, comparisons, differentiable, markdown, rows
-from tests.derivatives.cases import WITHOUT
+from staticgraph.listing import composed, names, reasons
+from staticgraph.listing.table import (
+    Beside,
+    beside,
+    comparisons,
+    complete,
+    differentiable,
+    markdown,
+    rows,
+)
 from tests.paths import ROOT
 
 
@@ -60,12 +67,18 @@ def test_most_of_what_others_have_is_there() -> None:
 def test_every_op_has_a_row_and_what_is_differentiable_every_cell() -> None:
     made = {one.name: one for one in rows()}
     assert made.keys() == {op.name for op in all_ops()} & LIBRARY
-    whole = [made[op.name] for op in differentiable()]
+    whole = {op.name for op in differentiable()}
     assert len(whole) > 100
-    cells = [(one.name, all(one[2:]) and "yes" not in one) for one in whole]
-    lacking = [name for name, complete in cells if not complete]
-    assert set(lacking) <= WITHOUT.keys()
-    assert len(lacking) <= 0.02 * len(whole)
+    assert whole - {row.name for row in complete()} == {"gamma_slope"}
+    for row in complete():
+        assert all(row[2:]), row
+        for cell in (row.gradient, row.second, row.forward.rpartition(", ")[2]):
+            assert float(cell) <= 1e-7, row
+
+
+def test_every_layer_has_a_row() -> None:
+    made = {row.name for row in rows()} | composed.measured().keys() | composed.WITHOUT.keys()
+    assert [one for one in sg.nn.__all__ if one not in made and f"nn.{one}" not in made] == []
 
 
 def test_a_reason_wins_and_the_first_place_is_named() -> None:

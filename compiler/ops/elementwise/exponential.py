@@ -248,24 +248,25 @@ softplus = _unary(
 )  # fmt: skip
 
 
-def _squared_radius(a: Any, b: Any) -> Any:
+def _over_squared_radius(x: object, a: Any, b: Any) -> Any:
     square = a * a + b * b
-    return where(equal(square, 0), 1, square)
+    origin = equal(square, 0)
+    return where(origin, 0, x / where(origin, 1, square))
 
 
 def _atan2_by_y(g: object, o: object, a: object, b: object) -> Any:
-    return g * (b / _squared_radius(a, b))
+    return g * _over_squared_radius(b, a, b)
 
 
 def _atan2_by_x(g: object, o: object, a: Any, b: object) -> Any:
-    return g * (-a / _squared_radius(a, b))
+    return g * _over_squared_radius(-a, a, b)
 
 
 atan2 = elementwise(
     "atan2", np.arctan2, "atan2({0}, {1})", arity=2, floating=True, cost="expensive",
     vjp=(_atan2_by_y, _atan2_by_x), saves=("ab", "ab"),
     smooth=False,
-    doc="The angle of the point (b, a), in radians, in [-pi, pi]; the gradient at the origin is 0.",
+    doc="The angle of the point (b, a), in radians, in [-pi, pi]; derivatives at the origin are 0.",
     example=">>> sg.atan2(np.array([1.0, 0.0]), np.array([0.0, -1.0]))\n"
     "array([1.57079633, 3.14159265])",
 )  # fmt: skip

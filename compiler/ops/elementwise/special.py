@@ -257,7 +257,8 @@ def _logit_vjp(g: object, o: object, a: object, *, eps: float | None) -> Any:
     low, beyond = (0.0, math.nan) if eps is None else (eps, 0.0)
     outside = logical_or(less(a, low), greater(a, 1 - low))
     inside = where(outside, 0.5, a)
-    return where(outside, beyond, g / absolute(inside * (1 - inside)))
+    # a factor of g, so that tangents are nan too where the value is
+    return g * where(outside, beyond, 1 / absolute(inside * (1 - inside)))
 
 
 logit = composite(

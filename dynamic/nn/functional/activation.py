@@ -79,6 +79,11 @@ def rrelu(
         >>> nn.functional.rrelu(dynamic.tensor([-1.0, 1.0]), 0.25, 0.75)
         tensor([-0.5000,  1.0000])
     """
+    if lower > upper:
+        raise AutogradError(
+            "Lower bound should be less than or equal to the upper bound: rrelu of "
+            f"{lower} and {upper}"
+        )
     if training:
         drawn = generator().uniform(lower, upper, tuple(input.shape))
         slope = ops.astype(input._constant(drawn), input.dtype)

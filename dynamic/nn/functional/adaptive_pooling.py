@@ -11,6 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.layers.adaptive_pooling import averaged, largest
 from staticgraph.compiler.layers.axes import flattened
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.nn.functional import pooled
 from staticgraph.dynamic.nn.functional.windows import listed
 from staticgraph.dynamic.tensors.naming import called
@@ -61,6 +62,9 @@ def _counts(name: str, axes: int, input: Any, wanted: Any, but: str) -> tuple[An
     counts = (wanted,) * axes if wanted is None or hasattr(wanted, "__index__") else tuple(wanted)
     if len(counts) != axes:
         raise AutogradError(f"{name}: output_size must be {axes}")
+    for count in counts:
+        if count is not None:
+            require_int(name, "output_size", 2, count, 0)
     if input.ndim not in (axes + 1, axes + 2):
         raise AutogradError(
             f"{name}(): Expected {axes + 1}D or {axes + 2}D tensor, but got{but} "

@@ -27,7 +27,7 @@ from staticgraph.compiler.ops.declare import size_value
 from staticgraph.compiler.reference import classes
 from staticgraph.dynamic.core import eager_losses, eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, INT64
-from staticgraph.dynamic.core.errors import AutogradError, MixedError, SizeError
+from staticgraph.dynamic.core.errors import AutogradError, MixedError, NoKernelError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.kernels.quick import FEW, losses_of
@@ -79,6 +79,12 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise AutogradError(
             f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+        )
+    dtype = np.dtype(input.dtype)
+    if dtype.kind in "biu":
+        raise NoKernelError(
+            f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{DTYPES[dtype].legacy}': "
+            "cross_entropy takes floating-point logits as input, classes as target"
         )
     plain = weight is None and not label_smoothing
     _check_weight(input, weight)
@@ -170,7 +176,7 @@ def nll_loss(
         if found is not None:
             return found
     reduction = reduction_of(size_average, reduce, reduction)
-    _check_classes(input, target)
+    _check_classes(input, target, "nll_loss")
     _check_weight(input, weight)
     ignores = weight is not None or _is_ignored(target, ignore_index)
     index = ignore_index if ignores else None
@@ -215,7 +221,9 @@ def _in_bounds(function: Any, input: Any, target: Any, option: object) -> Any:
             raise
         values, classes = target._array, input.shape[class_axis(input)]
         bad = values[(values < 0) | (values >= classes)].flat[0]
-        raise OutOfRangeError(f"Target {bad} is out of bounds.") from None
+        raise OutOfRangeError(
+            f"Target {bad} is out of bounds: {classes} classes are counted from 0"
+        ) from None
 
 
 def _check_weight(input: Any, weight: Any) -> None:
@@ -236,7 +244,7 @@ def _indices_of(input: Any) -> list[int]:
     return [*shape[:1], *shape[2:]] if len(shape) > 1 else []
 
 
-def _check_classes(input: Any, target: Any) -> None:
+def _check_classes(input: Any, target: Any, name: str = "cross_entropy") -> None:
     kind = DTYPES[np.dtype(target.dtype)].legacy if isinstance(target, Tensor) else "Long"
     if kind not in ("Long", "Byte"):
         raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
@@ -251,11 +259,14 @@ def _check_classes(input: Any, target: Any) -> None:
         )
     if len(shape) == 2 and len(sizes) > 1:
         raise ModuleError(
-            "0D or 1D target tensor expected, multi-target not supported: cross_entropy of an "
+            f"0D or 1D target tensor expected, multi-target not supported: {name} of an "
             f"input {list(shape)} takes class indices {list(wanted)}, got {list(sizes)}"
         )
     if sizes != wanted:
-        raise ModuleError(f"Expected target size {list(wanted)}, got {list(sizes)}")
+        raise ModuleError(
+            f"Expected target size {list(wanted)}, got {list(sizes)}: {name} of an input "
+            f"{list(shape)}"
+        )
 
 
 @called("BinaryCrossEntropy")
@@ -283,8 +294,13 @@ def binary_cross_entropy(
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
     values = input._array if has_values(input) else np.empty(0)
-    if ((values < 0) | (values > 1)).any():
-        raise AutogradError("all elements of input should be between 0 and 1")
+    outside = (values < 0) | (values > 1)
+    if outside.any():
+        raise AutogradError(
+            "all elements of input should be between 0 and 1: binary_cross_entropy takes "
+            f"probabilities, got {values[outside].flat[0]:g}: "
+            "binary_cross_entropy_with_logits takes any numbers"
+        )
     losses = ops.binary_cross_entropy(input, target)
     return reduced(losses if weight is None else losses * weight, reduction)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.layers import distances
+from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.naming import keep
 
 __all__ = ["cosine_similarity", "pairwise_distance"]
@@ -19,6 +20,8 @@ def cosine_similarity(x1: object, x2: object, dim: int = 1, eps: float = 1e-8) -
         ... )
         tensor([1.])
     """
+    if eps < 0:
+        raise AutogradError(f"cosine_similarity: eps must be non-negative, got: {eps}")
     return distances.cosine(x1, x2, dim, eps)
 
 

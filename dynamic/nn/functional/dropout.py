@@ -12,6 +12,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.layers.dropping import floored, of_channels
+from staticgraph.dynamic.core.dtypes import itself
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.random_numbers import generator
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -50,6 +51,15 @@ def _written(input: Any, result: object, inplace: bool) -> Any:
     return input.copy_(result) if inplace else result
 
 
+def _require_floats(input: Any) -> None:
+    """RuntimeError for integers, among which there is no 1 / (1 - p)."""
+    if not is_inexact(np.dtype(input.dtype)):
+        raise AutogradError(
+            "result type Float can't be cast to the desired output type "
+            f"{input.type()[6:-6]}: dropout takes floating-point elements"
+        )
+
+
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each element 0 with probability p, else divided by 1 - p, if `training`; x if not.
 
@@ -63,11 +73,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         raise _refused(p)
     if not training or p == 0:
         return input
-    if not is_inexact(np.dtype(input.dtype)):
-        raise AutogradError(
-            "result type Float can't be cast to the desired output type "
-            f"{input.type()[6:-6]}: dropout takes floating-point elements"
-        )
+    _require_floats(input)
     mask = _scaled(_kept(input, p), p, np.dtype(input.dtype))
     return input.mul_(input._constant(mask)) if inplace else input * input._constant(mask)
 
@@ -78,6 +84,7 @@ def _of_channels(input: Any, p: float, training: bool, inplace: bool, axes: int)
         raise _refused(p)
     if not training or p == 0:
         return input
+    _require_floats(input)
     kept = _kept(input, p, 1 if input.ndim == axes + 1 else 2)
     mask = _scaled(kept, p, np.dtype(input.dtype))
     return _written(input, input * input._constant(mask), inplace)
@@ -117,6 +124,7 @@ def dropout3d(input: object, p: float = 0.5, training: bool = True, inplace: boo
 def _alpha(input: Any, p: float, training: bool, inplace: bool, channels: int | None) -> Any:
     if p < 0.0 or p > 1.0:
         raise _refused(p)
+    input = itself("alpha_dropout" if channels is None else "feature_alpha_dropout", input)
     if not training or p == 0:
         return input
     if p == 1:

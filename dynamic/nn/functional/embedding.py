@@ -84,7 +84,10 @@ def embedding(
                 "embedding)"
             )
         if indices.size and (indices.min() < 0 or indices.max() >= rows):
-            raise OutOfRangeError("index out of range in self")
+            bad = indices[(indices < 0) | (indices >= rows)].flat[0]
+            raise OutOfRangeError(
+                f"index out of range in self: embedding of {bad}, with {rows} rows"
+            )
     if max_norm is not None:
         if not checked or not has_values(weight):
             refuse(

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.core.op import Attrs, Operand
 from staticgraph.compiler.core.overrides import answer, asking
 from staticgraph.compiler.layers.distances import products
 from staticgraph.compiler.llvm.small_products_words import LAYER
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, F32
-from staticgraph.dynamic.core.errors import AutogradError, MixedError, SizeError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MixedError, SizeError
 from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.fast_paths.pairs import forward, plans_of
@@ -82,6 +82,9 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
         raise SizeError(_of_linear(str(error), input, weight)) from None
     if bias is None:
         return product
+    if not isinstance(bias, Operand | np.ndarray | complex | float | int):
+        given = type(bias).__name__
+        raise ArgumentError(f"linear(): argument 'bias' (position 3) must be Tensor, not {given}")
     if paused and mode.autocast is not None:
         (bias,) = in_dtype((bias,), mode.autocast)
     if type(product) in PLAIN and product._array.ndim > 1:
@@ -134,8 +137,10 @@ def _is_cast(input: Any, weight: Any) -> bool:
 
 def _mixed(input: Any, weight: Any) -> MixedError:
     first, second = (DTYPES[np.dtype(one.dtype)].legacy for one in (input, weight))
-    text = "mat1 and mat2 must have the same dtype, but got {} and {}"
-    return MixedError(text.format(first, second))
+    return MixedError(
+        f"mat1 and mat2 must have the same dtype, but got {first} and {second}: linear of input "
+        f"{list(input.shape)} and weight {list(weight.shape)}"
+    )
 
 
 def _of_linear(text: str, input: Any, weight: Any) -> str:

@@ -187,6 +187,8 @@ def multi_margin_loss(
             f"samples (batch size). Expected target size [{x.shape[0]}], but got "
             f"{list(target.shape)}."
         )
+    if weight is not None and getattr(weight, "ndim", 0) != 1:
+        raise OptionError(f"multi_margin_loss: weight must be one-dimensional, not {weight!r:.80}")
     losses = by_classes(x, target, p, margin, weight)
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
 
@@ -261,6 +263,7 @@ def triplet_margin_with_distance_loss(
     """
     if margin <= 0:
         raise OptionError(f"margin must be greater than 0, got {margin}")
+    reduction = reduction_of(None, None, reduction)
     distance = pairwise_distance if distance_function is None else distance_function
     losses = by_triplets(anchor, positive, negative, distance, margin, swap)
     return reduced(losses, reduction)

@@ -13,6 +13,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_inexact, is_narrow, limits
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.distances import norm_along
@@ -29,7 +30,7 @@ from staticgraph.compiler.layers.normalization import (
 )
 from staticgraph.compiler.llvm.loop_words import VECTOR
 from staticgraph.dynamic.core.dtypes import F32, DType
-from staticgraph.dynamic.core.errors import AutogradError, NoKernelError, SizeError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, NoKernelError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.kernels.dispatch import LARGE_ROWS
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
@@ -108,6 +109,9 @@ def _mixed_layer_norm(input: Any, *others: Any) -> Any:
 
 def _check_last(input: Any, normalized_shape: Any, before: str) -> None:
     wanted = list(normalized_shape)
+    for one in wanted:
+        if type(one) is not int and not hasattr(one, "__index__") and not isinstance(one, Dim):
+            raise ArgumentError(f"argument 'normalized_shape' has ints, not {one!r}")
     if not wanted:
         raise SizeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
@@ -189,6 +193,8 @@ def batch_norm(
         ... ).tolist()
         [[0.0], [1.0]]
     """
+    if eps < 0:
+        raise OptionError(f"batch_norm eps must be non-negative, but got {eps}")
     if not training:
         for name, value in (("running_mean", running_mean), ("running_var", running_var)):
             if value is None:
@@ -227,7 +233,10 @@ def _check_channels(input: Any, *values: Any) -> None:
     wanted = (input.shape[1],)
     for name, value in zip(("running_mean", "running_var", "weight", "bias"), values, strict=True):
         if value is not None and value.shape != wanted and differ(value.shape, wanted):
-            raise ModuleError(f"{name} should contain {wanted[0]} elements not {value.numel()}")
+            raise ModuleError(
+                f"{name} should contain {wanted[0]} elements not {value.numel()}: batch_norm of an "
+                f"input {list(input.shape)}"
+            )
 
 
 def _on_arrays(

@@ -14,7 +14,9 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.layers.padding import INDICES, constant, pairs_of
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.required_ints import require_int
+from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.nn.functional.windows import listed
 from staticgraph.dynamic.tensors.naming import labelled
 from staticgraph.dynamic.tensors.narrowing import widening
@@ -46,7 +48,15 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
         >>> nn.functional.pad(dynamic.tensor([1.0, 2.0]), (1, 2))
         tensor([0., 1., 2., 0., 0.])
     """
-    widths = [int(one) for one in pad]
+    if hasattr(pad, "__index__"):
+        raise ArgumentError(
+            f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}"
+        )
+    given = pad if isinstance(pad, tuple) else sizes_of((pad,), "pad", "pad")
+    for one in given:
+        if type(one) is not int:
+            require_int("pad", "pad", 2, one)
+    widths = [int(one) for one in given]
     if len(widths) % 2:
         raise AutogradError("Padding length must be divisible by 2")
     if len(widths) > 2 * input.ndim:

@@ -20,6 +20,11 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
         tensor([[[0., 1.],
                  [2., 3.]]])
     """
+    if input.ndim < 3:
+        raise AutogradError(
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.ndim} dimension(s)"
+        )
     r, channels = upscale_factor, input.shape[-3]
     if isinstance(channels, int) and channels % (r * r):
         raise AutogradError(
@@ -60,4 +65,9 @@ def channel_shuffle(input: Any, groups: int) -> Any:
         >>> nn.functional.channel_shuffle(dynamic.arange(4.0).reshape(1, 4, 1), 2).ravel()
         tensor([0., 2., 1., 3.])
     """
+    if input.ndim < 3:
+        raise AutogradError(
+            "channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{list(input.shape)}"
+        )
     return dealt(input, groups)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.layers.reduction import reduced
+from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 
@@ -14,10 +16,17 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     """`reduction`, unless one of PyTorch's old arguments says otherwise, with a warning."""
     if size_average is None and reduce is None:
         return reduction
-    if reduce is False:
+    for one in (size_average, reduce):
+        shape = tuple(one.shape) if isinstance(one, Operand) else ()
+        if shape not in ((), (1,)):
+            raise AutogradError(
+                "size_average and reduce are bools: the truth of a Tensor of shape "
+                f"{list(shape)} is ambiguous"
+            )
+    if not (reduce is None or reduce):
         reduction = "none"
     else:
-        reduction = "sum" if size_average is False else "mean"
+        reduction = "mean" if size_average is None or size_average else "sum"
     warn(
         "size_average and reduce args will be deprecated, "
         f"please use reduction='{reduction}' instead.",
@@ -28,7 +37,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """See `legacy_reduction`; ValueError unless the result is 'mean', 'sum' or 'none'."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    if reduction not in ("none", "mean", "sum"):
+    if not isinstance(reduction, str) or reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not a valid value for reduction")
     return reduction
 

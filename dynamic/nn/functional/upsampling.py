@@ -10,6 +10,8 @@ from typing import Any
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.interpolation import CHOSEN, RANKS, resized, scaled
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import UnsupportedError
 from staticgraph.dynamic.nn.functional.antialiasing import MODES, antialiased
@@ -82,6 +84,13 @@ def _sizes(
         _require_count("size", listed, axes, "Input and output must have the same number of "
                        "spatial dimensions, but got input with spatial dimensions of "
                        f"{list(have)} and output size of {size}. ")  # fmt: skip
+        for one in listed:
+            require_int("interpolate", "size", 2, one)
+            if not isinstance(one, Dim) and int(one) <= 0:
+                raise AutogradError(
+                    "Input and output sizes should be greater than 0, but got input "
+                    f"{list(have)} output {list(listed)}"
+                )
         return [one if isinstance(one, Dim) else int(one) for one in listed], [None] * axes
     if scale_factor is None:
         raise OptionError("either size or scale_factor should be defined")

@@ -26,7 +26,11 @@ def per_axis(value: Any, axes: int) -> Sizes:
         numbers = numbers * axes
     if len(numbers) != axes:
         raise AutogradError(f"expected {axes} numbers, one per spatial axis, but got {value}")
-    return tuple(int(number) for number in numbers)
+    for number in numbers:
+        if not hasattr(number, "__index__"):
+            found = type(number).__name__
+            raise ArgumentError(f"expected {axes} ints, one per spatial axis, but found {found}")
+    return tuple(map(int, numbers))
 
 
 def batched(function: Callable[[Any], object], input: Any, axes: int, message: str) -> Any:

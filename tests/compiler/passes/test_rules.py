@@ -145,6 +145,7 @@ FIRES: dict[str, list[tuple[Callable[[], Expression], list[str]]]] = {
         (lambda: sg.reshape(sg.reshape(M, (-1,)), (3, -1)), ["reshape"]),
         (lambda: sg.reshape(X, X.shape), []),
         (lambda: sg.reshape(T, (1, 2, 3)), ["squeeze", "expand_dims"]),
+        (lambda: sg.reshape(sg.arange(6), (2, 3)), []),
     ],
     "simplify_transpose": [
         (lambda: sg.transpose(sg.transpose(T, 2, 0, 1), 1, 2, 0), []),

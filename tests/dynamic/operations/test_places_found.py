@@ -29,6 +29,17 @@ def test_elements_other_than_zero(dtype: str) -> None:
                 assert_array_equal(found.numpy(), other, strict=True)
 
 
+def test_so_many_elements_other_than_zero() -> None:
+    x = torch.tensor([[0.0, 5.0], [7.0, 0.0]])
+    assert torch.nonzero_static(x, size=3).tolist() == [[0, 1], [1, 0], [-1, -1]]
+    assert torch.nonzero_static(x, size=1, fill_value=9).tolist() == [[0, 1]]
+    assert torch.nonzero_static(torch.tensor(3.0), size=2).shape == (2, 0)
+    captured = torch.compile(lambda x: torch.nonzero_static(x, size=3))
+    assert captured(x).tolist() == torch.nonzero_static(x, size=3).tolist()
+    with pytest.raises(RuntimeError, match="'size' must be an non-negative integer"):
+        torch.nonzero_static(x, size=-1)
+
+
 @pytest.mark.parametrize("op", [ops.argmax, ops.argmin])
 def test_extrema_of_large_arrays_along_any_axis(op) -> None:
     x = DRAWN.standard_normal((9, 130, 131)).astype("f4").round(1)

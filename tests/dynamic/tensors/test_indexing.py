@@ -91,8 +91,8 @@ def test_nothing_is_assigned_to_false():
         ((0, torch.tensor([4])), "^index 4 is out of bounds for dimension 0 with size 3$"),
         ((torch.tensor([0.5]),), "^tensors used as indices must be long, int, byte or bool"),
         ((1.5,), r"^only integers, slices \(`:`\), ellipsis .*\(got float\)$"),
-        ((0, 0, [0]), "^too many indices for tensor of dimension 2$"),
-        ((0, 0, slice(None)), "^too many indices for tensor of dimension 2$"),
+        ((0, 0, [0]), r"^too many indices for tensor of dimension 2: its shape is \[2, 3\]$"),
+        ((0, 0, slice(None)), "^too many indices for tensor of dimension 2: its shape is "),
     ],
 )  # fmt: skip
 def test_keys_that_do_not_fit(key, text):
@@ -313,11 +313,11 @@ def test_masks_and_indices_of_functions_have_the_dtype_that_pytorch_wants():
         (lambda: x.take_along_dim(ints, 0), "torch.take_along_dim(): dtype of indices should be "
          "Long but got Int"),
         (lambda: x.index_select(0, ints.to(torch.int8)), "index_select(): Expected dtype int32 or "
-         "int64 for index"),
+         "int64 for index: got Char"),
         (lambda: x.index_add(0, ints.to(torch.int8), x), "index_add_(): Expected dtype "
          "int32/int64 for index but got: Char"),
         (lambda: x.gather(0, ints.to(torch.int8)), "gather(): Expected dtype int32/int64 for "
-         "index"),
+         "index: got Char"),
     )  # fmt: skip
     for call, text in cases:
         with pytest.raises(RuntimeError) as caught:

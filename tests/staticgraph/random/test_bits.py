@@ -213,3 +213,11 @@ JAX_UNIFORM = {
     "float64": [0.4267275666499091, 0.015010069515314584, 0.5741444178995352],
 }
 JAX_NORMAL = [-0.18471174528191162, -2.169824560397754, 0.18693555179382582]
+
+
+def test_graphs_hold_no_positions_in_memory() -> None:
+    given, x = sg.random.key(3), sg.placeholder("x", (None, 5))
+    key = sg.placeholder("key", (), "int64")
+    draw = sg.compile([key, x], x + sg.random.normal(key, x.shape))
+    assert "arena" not in str(draw.source)
+    assert_array_equal(draw(given, np.zeros((3, 5), "float32")), sg.random.normal(given, (3, 5)))

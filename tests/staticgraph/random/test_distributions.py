@@ -163,6 +163,25 @@ def test_counts_are_of_their_distribution(draw: Callable[[], Any], distribution:
     assert not seen[expected < 1e-6].any()
 
 
+@pytest.mark.parametrize("power", [1, 8, 31, 32, 62])
+def test_of_a_power_of_two_integers_are_the_upper_bits(power: int) -> None:
+    """As of bounds that are arrays, which take the way of all other numbers."""
+    upper = sg.random.bits(KEY, (1000,)).view(np.uint64) >> np.uint64(64 - power)
+    low = -(1 << power - 1)
+    found = sg.random.randint(KEY, (1000,), low, -low)
+    assert_array_equal(found, upper.astype(np.int64) + low)
+    assert_array_equal(found, sg.random.randint(KEY, (1000,), low, np.array([-low])))
+
+
+def test_integers_fill_their_dtypes() -> None:
+    for dtype in ("int8", "uint8", "uint16"):
+        info = np.iinfo(dtype)
+        found = sg.random.randint(KEY, (1 << 19,), info.min, info.max + 1, dtype)
+        counts = np.bincount(found.astype(np.int64) - info.min, minlength=info.max - info.min + 1)
+        assert found.dtype == dtype
+        assert stats.chisquare(counts).pvalue > LEAST
+
+
 def test_wide_ranges_of_integers() -> None:
     low, high = -(1 << 62), 3 << 60
     found = sg.random.randint(KEY, (N,), low, high)

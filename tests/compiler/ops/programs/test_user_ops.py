@@ -297,7 +297,7 @@ def test_arguments_are_checked() -> None:
         softplus(x, np.ones(3))
     with pytest.raises(ShapeError, match=r"softplus: float64\[2\], float64\[3\] do not broadcast"):
         softplus(np.ones(2), np.ones(3))
-    with pytest.raises(DTypeError, match="softplus: no dtype"):
+    with pytest.raises(DTypeError, match=r"softplus\(\): argument 1 must be a tensor .* not str"):
         softplus("a", 1.0)
     with pytest.raises(OptionError, match="takes 2 operands, got 1"):
         softplus.record.infer_type(x.type)
