@@ -354,12 +354,12 @@ class _Writer:
         column: Expr = LOW
         lines, length = Name("lines"), Name("long")
         if taps.across.step == 1:
-            calls, deep = lines, least(ONE, lines)
+            each: tuple[Expr, Expr] = lines, least(ONE, lines)
             if taps.joins:
                 whole = Binary("==", length, Const(taps.places[1]))
-                calls, deep = Select(whole, ONE, lines), Select(whole, lines, deep)
-            bounds.append(Assign("calls", calls))
-            bounds.append(Assign("deep", deep * length))
+                each = Select(whole, ONE, each[0]), Select(whole, lines, each[1])
+            bounds.append(Assign("calls", each[0]))
+            bounds.append(Assign("deep", each[1] * length))
             at: Expr = number
         else:
             bounds.append(Assign("calls", lines * length))
@@ -376,8 +376,8 @@ class _Writer:
             self._tap_of_result(),
         )
         # without places, the result is zero as well
-        calls = For("number", ZERO, Call("max", (ONE, Name("calls"))), (*where, multiplied))
-        body = (*slab, self._along([*bounds, calls]), *self._not_finite_summed())
+        over = For("number", ZERO, Call("max", (ONE, Name("calls"))), (*where, multiplied))
+        body = (*slab, self._along([*bounds, over]), *self._not_finite_summed())
         return [*self._finite(), For("unit", Name("first"), Name("last"), body)]
 
     def _few_summed(self) -> list[Stmt]:
@@ -536,8 +536,8 @@ class _Writer:
         zero = Store(self.room, place, self.zero)
 
         def zeros(line: Expr, end: Expr) -> Stmt:
-            bounds = (times(one - first, self.width) for one in (line, end))
-            return For("jn", *bounds, (zero,))
+            start, stop = (times(one - first, self.width) for one in (line, end))
+            return For("jn", start, stop, (zero,))
 
         low, high = self._within(taps.down, TAP, 0)
         edges: list[Stmt] = [
@@ -558,7 +558,7 @@ class _Writer:
             within = self._moved_line(begin, first)
         row = times(LINE - first, self.width)
         for one, other in ((ZERO, LOW), (HIGH, Const(taps.places[1]))):
-            bounds = (row + times(end, self.images) for end in (one, other))
+            bounds = row + times(one, self.images), row + times(other, self.images)
             within.append(For("jn", *bounds, (zero,)))
         over_lines = For("line", start, stop, tuple(within))
         body = (zeros(first, start), zeros(stop, last), *moved, over_lines)

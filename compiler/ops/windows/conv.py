@@ -256,7 +256,7 @@ def _turned(weight: Any, groups: int) -> Any:
     return reshape(transpose(grouped, (0, 2, 1, 3, 4)), (channels * groups, -1, *window))
 
 
-def _conv2d_by_weight(g: object, o: object, x: object, weight: Any, bias: Any, **attrs: Any) -> Any:
+def _conv2d_by_weight(g: Any, o: object, x: object, weight: Any, bias: Any, **attrs: Any) -> Any:
     if conv_direct.is_direct(weight, attrs["groups"]):
         return conv_direct.by_weight(g, x, weight, attrs)
     if weight_goes_by_tap(x, weight, attrs):

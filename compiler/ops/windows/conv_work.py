@@ -52,12 +52,12 @@ def goes_by_tap(x: Any, weight: Any, attrs: Attrs) -> bool:
         return False
     result = sizes.rows * sizes.places
     moved = TURNED * (sizes.image + result) + ADDED * math.prod(sizes.window) * result
-    moved += MOVED * sizes.met  # by gemm, into tiles
-    turned = 0.0 if is_moved(weight) else TURNED * sizes.depth * sizes.rows / IMAGES
-    if goes_by_line(x, weight, attrs):
+    met = MOVED * sizes.met  # by gemm, into tiles
+    turned = TURNED * sizes.depth * sizes.rows / IMAGES
+    if is_moved(weight) or goes_by_line(x, weight, attrs):
         turned = 0.0
     most = min(_by_line(sizes), _by_window(sizes))
-    return sizes.products * math.prod(sizes.inside) + moved + turned < most
+    return sizes.products * math.prod(sizes.inside) + moved + met + turned < most
 
 
 def weight_goes_by_tap(x: Any, weight: Any, attrs: Attrs) -> bool:
