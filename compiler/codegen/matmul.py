@@ -13,7 +13,8 @@ from staticgraph.compiler.codegen.packing import Packed, Pieces, over_pieces
 from staticgraph.compiler.codegen.product import Matrix, Product
 from staticgraph.compiler.codegen.scalar import CONSTRUCTORS, literal
 from staticgraph.compiler.codegen.statements import Memory
-from staticgraph.compiler.codegen.taps import taps_of, taps_product
+from staticgraph.compiler.codegen.tap_products import taps_product
+from staticgraph.compiler.codegen.taps import taps_of
 from staticgraph.compiler.codegen.windows import Windows, windows_product
 from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.types import Shape

@@ -125,7 +125,8 @@ def _columns(x: Any, weight: Any, attrs: Attrs, by_line: bool = False) -> Any:
 def _tap_columns(x: Any, weight: Any, attrs: Attrs, backwards: bool = False) -> Any:
     """All windows as a matrix, (1, window * channels, places * batch), of images side by side.
 
-    In memory they are (channels, height, width, batch): products read them there (`codegen.taps`).
+    In memory they are (channels, height, width, batch), where products read them
+    (`codegen.tap_products`).
     `backwards`: with the last place of a window first.
     """
     beside = copy(transpose(x, (1, 2, 3, 0)))
