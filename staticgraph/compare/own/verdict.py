@@ -180,8 +180,8 @@ def _why(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
         ops = ", ".join(dict.fromkeys(longest.ops))
         inside = ", ".join(dict.fromkeys(longest.inside))
         most = f", inside which {inside} takes longest" if inside else ""
-        part = share(longest.seconds / whole)
-        yield f"{part} of the compiled time {_at(last[0])} is {ops}{most}."
+        percent = share(longest.seconds / whole)
+        yield f"{percent} of the compiled time {_at(last[0])} is {ops}{most}."
 
 
 def _limit(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
