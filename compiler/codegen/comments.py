@@ -13,7 +13,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from staticgraph.compiler.core.lowering import Nested
 from staticgraph.compiler.core.source import gradient_of, place_of
@@ -41,6 +41,21 @@ MOST = 8  # lines of the user's, or ops, that are listed
 WIDTH = 100  # characters of a line of the user's
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)\s*[-+*/@]?=(?!=)", re.ASCII)
 _OTHERS = re.compile(r"[^A-Za-z0-9_.]+")
+
+
+class Row(NamedTuple):
+    """A line of a text.
+
+    Attributes:
+        line: the text.
+        node: the number of the node of which it computes a part, or the input, variable or constant
+            that it reads; None for others.
+        of: the same, or the node whose value it reads or begins.
+    """
+
+    line: str
+    node: int | None = None
+    of: int | None = None
 
 
 class Comments:
@@ -89,29 +104,21 @@ class Comments:
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
         """The text of `rows`."""
-        return "\n".join([line for line, _ in self.rows(unit, nodes, head)]) + "\n"
+        return "\n".join([row.line for row in self.rows(unit, nodes, head)]) + "\n"
 
-    def rows(
-        self, unit: Function, nodes: Sequence[int], head: str = ""
-    ) -> list[tuple[str, int | None]]:
+    def rows(self, unit: Function, nodes: Sequence[int], head: str = "") -> list[Row]:
         """A unit, each statement with its op and line, below the user's lines that it computes.
 
         Args:
             nodes: the numbers of the nodes that all its calls compute.
             head: what is between, such as a decorator.
-
-        Returns:
-            Its lines, each with the number of the node of which it computes a part, or the input,
-            variable or constant that it reads; None for others.
         """
         known: dict[int, str] = {}
         computed: list[int] = []
-        found: list[tuple[str, int | None]] = [
-            (f"def {unit.name}{signature(unit.parameters)}:", None)
-        ]
+        found = [Row(f"def {unit.name}{signature(unit.parameters)}:")]
         for line, one in lines(unit.body, INDENT):
             if not isinstance(one, Assign | Store | Evaluate):
-                found.append((line, None))
+                found.append(Row(line))
                 continue
             node = unit.first + (unit.node if one.node == NOWHERE else one.node)
             if node not in known:
@@ -120,12 +127,12 @@ class Comments:
                 computed.append(node)
             if len(line) > LONGEST:
                 above = f"{line[: -len(line.lstrip())]}# {known[node]}"
-                found += [(above, None), (line, node if self._computes(one, node) else None)]
+                found += [Row(above), Row(line, node if self._computes(one, node) else None, node)]
             else:
                 line = f"{line:<{COLUMN}}  # {known[node]}"
-                found.append((line, node if self._computes(one, node) else None))
+                found.append(Row(line, node if self._computes(one, node) else None, node))
         legend = [*self.legend([*computed, *nodes]), *([head] if head else [])]
-        return [*((line, None) for line in legend), *found]
+        return [*map(Row, legend), *found]
 
     def _computes(self, one: Assign | Store | Evaluate, node: int) -> bool:
         """Whether a statement is more than the beginning of a sum, or what was computed before."""

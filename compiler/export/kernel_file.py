@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.compiler.codegen.bytecode import Call, Share
-from staticgraph.compiler.codegen.comments import Comments
+from staticgraph.compiler.codegen.comments import Comments, Row
 from staticgraph.compiler.codegen.kernel import Kernel
 from staticgraph.compiler.codegen.memory import Slot
 from staticgraph.compiler.codegen.naming import Names, calls_of, made_name, makers, named
@@ -242,7 +242,7 @@ class KernelFile:
         driver = self.driver(hosts.calls)
         run = "\n".join(['@np.errstate(all="ignore")', *self.run(driver)])
         units = [
-            "\n".join([line for line, _ in self.unit(i, "@compiled")])
+            "\n".join([row.line for row in self.unit(i, "@compiled")])
             for i in range(len(self.kernel.units))
         ]
         constants = list(self._constant_lines())
@@ -297,7 +297,7 @@ class KernelFile:
         lines += [f"from numba import {', '.join(numba)}"] if numba else []
         return "\n".join(lines)
 
-    def unit(self, number: int, decorator: str = "") -> list[tuple[str, int | None]]:
+    def unit(self, number: int, decorator: str = "") -> list[Row]:
         """The lines of a unit, each with the node that it computes, below the user's lines.
 
         NumPy's product needs no address.

@@ -354,6 +354,11 @@ def at_line(source: str) -> Iterator[None]:
         _line.reset(token)
 
 
+def set_line(source: str | None) -> None:
+    """New expressions are attributed to this `file:line` until the end of an `at_line`."""
+    _line.set(source)
+
+
 def current_line() -> str:
     """The source that new expressions are attributed to inside `at_line`; else empty."""
     return _line.get() or ""

@@ -9,7 +9,7 @@ whose sizes it fits, which is checked with the sizes of the call before anything
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from staticgraph.compiler.ops.declare import BOOL
 from staticgraph.compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
 from staticgraph.tracing import arrays
-from staticgraph.tracing.named import collecting_names, joined
+from staticgraph.tracing.followed import History, followed
 from staticgraph.tracing.outputs import Plain
 from staticgraph.tracing.signature import Structure
 from staticgraph.tracing.views import View
@@ -89,6 +89,7 @@ class Trace:
         views: per way through its branches the results that are arguments or views of them, if
             that depends on the way, whose number is the last output then.
         plain: of a function of arrays the results that are numbers, and what makes them of arrays.
+        history: inside `following` what its names stood for, line by line.
     """
 
     name: str
@@ -103,8 +104,8 @@ class Trace:
     needed: str = ""
     branches: tuple[str, ...] = ()
     views: tuple[tuple[View, ...], ...] = ()
-    names: Mapping[str, object] = field(default_factory=dict)
     plain: Plain = ()
+    history: History | None = None
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -208,7 +209,7 @@ def trace(
         known_in_call(_sizes_in(inputs, shapes)),
         collecting_facts() as facts,
         collecting_casts() as casts,
-        collecting_names() as calls,
+        followed() as history,
     ):
         found = computed(name, call, inputs, engine)
     made = with_effects(name, found.outputs, found.shown)
@@ -219,7 +220,7 @@ def trace(
     return Trace(
         name, tuple(found.inputs), tuple(made), found.structure, facts_of, definition, known,
         found.effects, len(held) - sum(held), branches=found.branches, views=found.views,
-        names=joined(calls, bool(found.branches)), plain=found.plain,
+        plain=found.plain, history=history,
     )  # fmt: skip
 
 
