@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from staticgraph.compiler.core.lowering import Nested
-from staticgraph.compiler.core.source import gradient_of, place_of
+from staticgraph.compiler.core.source import gradient_of, mark_of, place_of
 from staticgraph.compiler.graph.definition import LEAVES, Definition
 from staticgraph.compiler.ir.records import (
     NOWHERE,
@@ -66,7 +66,9 @@ class Comments:
             of the variable which the line in the program assigns.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, turns: bool = False) -> None:
+        """`turns`: marks tell when a line is run again, so that it assigns its name again."""
+        self._turns = turns
         nodes = self.nodes = kernel.nodes()
         self.readable = readable_files()
         self.names: dict[int, str] = {}
@@ -84,13 +86,12 @@ class Comments:
 
         `loops`: the lines of loops and branches.
         """
-        last: dict[str, int] = {}
+        without = {*loops, *(graph.nodes[new].source for _, new in graph.updates)}
+        last: dict[tuple[str, int | None], int] = {}
         for number, node in enumerate(graph.nodes):
-            if node.op not in LEAVES and node.op is not copy:
-                last[node.source] = number
-        for source in (*loops, *(graph.nodes[new].source for _, new in graph.updates)):
-            last.pop(source, None)
-        found = {number: self.assigned(source) for source, number in last.items()}
+            if node.op not in LEAVES and node.op is not copy and node.source not in without:
+                last[node.source, mark_of(node.source) if self._turns else None] = number
+        found = {number: self.assigned(source) for (source, _), number in last.items()}
         return {number: name for number, name in found.items() if name}
 
     def assigned(self, place: str) -> str:

@@ -27,7 +27,7 @@ class Assigned:
     def __init__(self, definition: Definition, comments: Comments, is_function: bool) -> None:
         self._definition, self._comments = definition, comments
         self._is_function = is_function
-        self._turns = [*_turns(definition)]
+        self._turns = [*turns(definition)]
 
     def before(self, name: str, mark: int) -> int | str | None:
         """The node that a name stands for at the statement of a node; or why there is none.
@@ -35,38 +35,42 @@ class Assigned:
         None if it is no name of the graph's.
         """
         nodes = self._definition.nodes
-        given = {node.id: node.id for node in nodes if node.name == name}
-        if not self._is_function:
-            if mark < len(nodes) and name in self._in_bodies(mark):
-                return f"{name!r} is a value of the body of {nodes[mark].source}, of an iteration"
-            for turn in self._turns:
-                source = nodes[turn[0]].source
-                if self._comments.assigned(source) != name:
-                    continue
-                given[turn[-1]] = turn[0]
-                ops = [nodes[number].op for number in turn]
-                if turn[0] <= mark <= turn[-1] and len({*ops}) < len(ops):
-                    return (
-                        f"{name!r} is assigned by {source}, where this statement comes from, and "
-                        "the graph does not say how often that was run: see the statements around"
-                    )
-        past = [last for last in given if last < mark]
-        if past:
-            return max(past)
-        if not given:
-            return None
+        given = {node.id for node in nodes if node.name == name}
+        if self._is_function:
+            several = f"{len(given)} values have been given the name {name!r}"
+            return several if len(given) > 1 else next(iter(given), None)
+        if self.is_in_body(name, mark):
+            source = place_of(nodes[mark].source)
+            return f"{name!r} is a value in the body of {source}, of one iteration or side"
+        for turn in self._turns:
+            source = nodes[turn[0]].source
+            if self._comments.assigned(source) != name:
+                continue
+            given.add(turn[-1])
+            ops = [nodes[number].op for number in turn]
+            if turn[0] <= mark <= turn[-1] and len({*ops}) < len(ops):
+                return (
+                    f"{name!r} is assigned by {source}, where this statement comes from, and the "
+                    "graph does not say how often that was run: see the statements around"
+                )
+        past = [one for one in given if one < mark]
+        if past or not given:
+            return max(past, default=None)
         first = place_of(nodes[min(given)].source)
         return f"{name!r} has no value yet at this statement: {first} gives it the first"
 
-    def _in_bodies(self, number: int) -> set[str]:
-        """The names of values in the loop or branch that a node is."""
-        bodies = (one for one in self._definition.nodes[number].attrs.values())
-        found = (self._comments.assigned_in(x.definition) for x in bodies if isinstance(x, Body))
-        return {name for names in found for name in names.values()}
+    def is_in_body(self, name: str, mark: int) -> bool:
+        """Whether the statement of a node is in a loop or branch whose body has such a name."""
+        if self._is_function or mark >= len(self._definition.nodes):
+            return False
+        attrs = self._definition.nodes[mark].attrs.values()
+        bodies = [one.definition for one in attrs if isinstance(one, Body)]
+        own = {node.name for one in bodies for node in one.nodes}
+        return name in own.union(*(self._comments.assigned_in(one).values() for one in bodies))
 
 
-def _turns(definition: Definition) -> Iterator[list[int]]:
-    """The nodes that follow one another and are of one line."""
+def turns(definition: Definition) -> Iterator[list[int]]:
+    """The nodes that follow one another and are of one line: what it computes when it is run."""
     own = [one for one in definition.nodes if one.op not in LEAVES and one.op is not copy]
     for _, found in itertools.groupby(own, key=lambda one: one.source):
         yield [one.id for one in found]

@@ -196,10 +196,12 @@ class KernelFile:
         inputs, variables: the names of what `run` takes, which are the user's where they can be.
         comments: what is said of nodes.
         large: the constants that are saved beside it, by name.
+        turns: see `Comments`.
     """
 
     runner: KernelRunner
     kernel: Kernel
+    turns: bool = False
     inputs: list[str] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     large: dict[str, Any] = field(default_factory=dict)
@@ -215,7 +217,7 @@ class KernelFile:
         self._labels = kernel.labels
         self._placed = placed(kernel.units, kernel.program, set(table.address))
         self._calls = calls_of(kernel.program)
-        self.comments = Comments(kernel)
+        self.comments = Comments(kernel, self.turns)
         moving = (f"{part}_{at}" for part in ("place", "stack") for at in range(table.length))
         hosts = (name for one in kernel.hosts for name in host_names(one))
         units = (one.name for one in kernel.units)

@@ -90,7 +90,7 @@ class Plain:
 def plain(runner: KernelRunner, sizes: Mapping[Unknown, int]) -> Plain:
     """The kernel of a runner as plain Python, for inputs of these sizes."""
     kernel = emit(runner.lowered, not runner.options.fuse, shared=False)
-    file = KernelFile(runner, kernel)
+    file = KernelFile(runner, kernel, turns=True)
     steps = {host_name(one): one for one in kernel.hosts}
     calls = {one.at: f"{name}({{}})" for name, one in steps.items()}
     driver = file.driver(calls, OutOfRangeError.__name__)

@@ -10,7 +10,7 @@ import builtins
 import ctypes
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import field
 from types import FrameType
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.export.assigned import Assigned
-from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.graph.definition import LEAVES, Definition
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.ops import leaves
@@ -36,13 +36,15 @@ class Known:
 
     Attributes:
         value: gives it, or says why there is none.
-        by: the mark of the statements that compute it, if that is known.
+        by: the marks that statements may have which compute it.
         is_input: whether it is the input of that name.
+        is_leaf: whether it is that, or what a loop or branch gives its body under that name.
     """
 
     value: Callable[[], object]
-    by: int | None = None
+    by: Container[int] = ()
     is_input: bool = False
+    is_leaf: bool = False
 
 
 Lookup: TypeAlias = "Callable[[str, int | None], Known | None]"
@@ -72,7 +74,7 @@ class Around:
 
     Attributes:
         given: the arrays that the kernel reads, by the user's names.
-        own: who knows the names of a function, of which all are the user's: these come first.
+        own: who knows the names of a function, or else of a graph: these come first.
         lookups: who is asked for other names, one after the other.
         users: the user's names for values of the kernel.
         kept: what was assigned at the prompt under a name of no value.
@@ -105,7 +107,7 @@ class Around:
         own = self.own(name, mark)
         if own is None or by == mark:
             return True
-        return own.is_input if reads else own.by is not None and own.by == by
+        return own.is_leaf if reads else by is not None and by in own.by
 
 
 class Locals(dict[str, Any]):
@@ -219,10 +221,15 @@ def of_definition(
         raise NameError(why)
 
     def found(name: str, mark: int | None) -> Known | None:
-        given = names.before(name, END if mark is None else mark)
+        at = END if mark is None else mark
+        given = names.before(name, at)
         if given is None:
             return None
-        return Known(lambda: refused(given) if isinstance(given, str) else value(given))
+        if isinstance(given, str):
+            return Known(lambda: refused(given), is_leaf=names.is_in_body(name, at))
+        op = made[given].op
+        is_input = op in (leaves.placeholder, leaves.variable)
+        return Known(lambda: value(given), {given}, is_input, op in LEAVES)
 
     return found
 

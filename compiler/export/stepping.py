@@ -14,9 +14,9 @@ import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.record import frozen
-from staticgraph.compiler.core.source import marked, place_of
+from staticgraph.compiler.core.source import mark_of, marked, place_of
 from staticgraph.compiler.core.values import Array
-from staticgraph.compiler.export.assigned import Assigned
+from staticgraph.compiler.export.assigned import Assigned, turns
 from staticgraph.compiler.export.plain import LIBRARY, Plain, comes_from, plain
 from staticgraph.compiler.export.prompt import Around, Locals, Lookup, Place, of_definition
 from staticgraph.compiler.export.whereabouts import Whereabouts
@@ -111,30 +111,29 @@ def _around(
     before = {node: one.copy() for node, one in zip(nodes, variables, strict=True)}
     assigned = Assigned(runner.definition, made.comments, names is not None)
     graph = of_definition(runner.definition, assigned, [*map(np.copy, inputs)], before)
-    own, last = names or (_nobody, _nobody)
-    return Around(given, own, [graph, last], {*made.names.values(), *given})
-
-
-def _nobody(_name: str, _mark: int | None) -> None:
-    """Who knows no names."""
+    own, *others = (graph,) if names is None else (names[0], graph, names[1])
+    return Around(given, own, others, {*made.names.values(), *given})
 
 
 def _with_marks(definition: Definition) -> Definition:
-    """The same, each node with its number as the mark of its source; in bodies that of the loop."""
-    return replace(
-        definition, nodes=tuple([_with_mark(node, node.id) for node in definition.nodes])
-    )
+    """The same, with the last number of its turn as the mark of each node's source.
+
+    What is in the body of a loop or branch has the number of that.
+    """
+    marks = {number: turn[-1] for turn in turns(definition) for number in turn}
+    nodes = [_with_mark(node, marks.get(node.id, node.id), node.id) for node in definition.nodes]
+    return replace(definition, nodes=tuple(nodes))
 
 
-def _with_mark(node: Node, mark: int) -> Node:
-    attrs = {key: _body_with_mark(value, mark) for key, value in node.attrs.items()}
+def _with_mark(node: Node, mark: int, inside: int) -> Node:
+    attrs = {key: _body_with_mark(value, inside) for key, value in node.attrs.items()}
     return replace(node, attrs=attrs, source=marked(node.source, mark))
 
 
 def _body_with_mark(value: Any, mark: int) -> Any:
     if not isinstance(value, Body):
         return value
-    nodes = tuple([_with_mark(node, mark) for node in value.definition.nodes])
+    nodes = tuple([_with_mark(node, mark, mark) for node in value.definition.nodes])
     return Body(replace(value.definition, nodes=nodes))
 
 
@@ -179,15 +178,20 @@ def _matching(made: Plain, definition: Definition, wanted: str) -> Iterator[set[
 
 
 def _beginnings(made: Plain, numbers: set[int]) -> Iterator[int]:
-    """The first lines of the stretches that compute some nodes; what they read may be between."""
-    inside = False
+    """The first lines of the stretches that compute some nodes; what they read may be between.
+
+    A line that is run again begins another.
+    """
+    inside, turn = False, None
     for at, (line, node, _) in enumerate(made.rows, start=1):
-        is_read = node is not None and node not in numbers and made.nodes[node].op in LEAVES
-        if is_read or (node is None and not line.endswith(":")):
+        is_leaf = node is not None and made.nodes[node].op in LEAVES
+        if (is_leaf and node not in numbers) or (node is None and not line.endswith(":")):
             continue
         matches = node in numbers
-        if matches and not inside:
+        mark = None if node is None or is_leaf else mark_of(made.nodes[node].source)
+        if matches and (not inside or (None not in (mark, turn) and mark != turn)):
             yield at
+        turn = turn if matches and mark is None else mark
         inside = matches
 
 

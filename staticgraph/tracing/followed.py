@@ -122,6 +122,10 @@ class History:
                 return every[before - 1]
             code = self.codes[moment.frame]
             if name in (*code.co_varnames, *code.co_cellvars):
+                if code.co_name in _COMPREHENSIONS:
+                    return Bound(
+                        at, None, Unkept("is the variable of a comprehension, on one line")
+                    )
                 later = next((one.by for one in every if one.by is not None), None)
                 line = "" if later is None else self.moments[later].line
                 first = "this line" if line == moment.line else os.path.basename(line)
@@ -152,9 +156,10 @@ class History:
 class _Frame:
     """A call of a function of the user's, as it goes on."""
 
-    def __init__(self, number: int, back: int | None) -> None:
-        self.number, self.back = number, back
-        self.tick: int | None = None
+    def __init__(self, number: int, back: int | None, frame: FrameType) -> None:
+        self.number, self.back, self.frame = number, back, frame
+        self.tick: int | None = None  # of the line that is run
+        self.last: int | None = None  # the same, after what it called last
         self.known: dict[str, object] = {}
 
 
@@ -172,9 +177,13 @@ class _Follower:
         code = frame.f_code
         if event != "call" or is_library(code.co_filename):
             return None
+        if self._open:  # what it has been given on this line, as by a comprehension
+            self._note(self._open[-1])
+            self._moment(self._open[-1], is_new=False)
         found = self._frames.get(frame)
         if found is None:
-            found = _Frame(len(self.history.codes), self._open[-1].tick if self._open else None)
+            back = self._open[-1].last if self._open else None
+            found = _Frame(len(self.history.codes), back, frame)
             self._frames[frame] = found
             self.history.codes.append(code)
         if not self._open:
@@ -184,37 +193,38 @@ class _Follower:
 
     def _goes_on(self, frame: FrameType, event: str, _: object) -> Callable[..., Any]:
         one = self._frames[frame]
-        self._note(one, frame)
+        self._note(one)
         if event == "line":
-            self._moment(one, frame)
+            self._moment(one)
         elif event == "return":
-            self._left(one, frame)
+            self._left(one)
         return self._goes_on
 
-    def _moment(self, one: _Frame, frame: FrameType) -> None:
-        line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        one.tick = len(self.history.moments)
+    def _moment(self, one: _Frame, is_new: bool = True) -> None:
+        line = f"{one.frame.f_code.co_filename}:{one.frame.f_lineno}"
+        one.last = len(self.history.moments)
+        if is_new or one.tick is None:
+            one.tick = one.last
         self.history.moments.append(Moment(one.number, line, one.back))
         set_line(marked(line, one.tick))
 
-    def _left(self, one: _Frame, frame: FrameType) -> None:
+    def _left(self, one: _Frame) -> None:
         history = self.history
         self._open.pop()
-        if not frame.f_code.co_flags & _GOES_ON:
-            del self._frames[frame]
+        if not one.frame.f_code.co_flags & _GOES_ON:
+            del self._frames[one.frame]
         if self._open:
             tick = self._open[-1].tick
             set_line(None if tick is None else marked(history.moments[tick].line, tick))
             return
-        self._moment(one, frame)
+        self._moment(one)
         set_line(None)
         decisions = tuple(getattr(decider(), "made", ()))
         history.runs.append(Run(self._first, len(history.moments) - 1, decisions))
 
-    def _note(self, one: _Frame, frame: FrameType) -> None:
+    def _note(self, one: _Frame) -> None:
         """The names that were given something since the line before."""
-        values = frame.f_locals
-        now = {name: _kept_or_not(value) for name, value in values.items()}
+        now = {name: _kept_or_not(value) for name, value in one.frame.f_locals.items()}
         gone = Unkept("was deleted")
         now |= dict.fromkeys(one.known.keys() - now.keys(), gone)
         for name, value in now.items():
@@ -225,6 +235,7 @@ class _Follower:
         one.known = now
 
 
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _GOES_ON = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 

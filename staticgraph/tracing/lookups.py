@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from staticgraph.compiler.core.source import place_of
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.export.prompt import END, Known, Lookup, computed
 from staticgraph.compiler.graph.expression import Expression
@@ -43,9 +45,19 @@ class OfFunction:
         if isinstance(bound.value, Unkept):
             why = f"{self._trace.name}: {name!r} {bound.value.why}"
             return Known(lambda: _refuse(why))
-        by = None if bound.by is None or self._run is None else bound.by
-        is_input = any(bound.value is one and one.name == name for one in self._trace.inputs)
-        return Known(lambda: self._value(bound.value), by, is_input)
+        value = bound.value
+        is_leaf = (
+            isinstance(value, Expression) and value.op is leaves.placeholder and value.name == name
+        )
+        is_input = is_leaf and any(value is one for one in self._trace.inputs)
+        return Known(lambda: self._value(value), self._marks(bound.by), is_input, is_leaf)
+
+    def _marks(self, tick: int | None) -> set[int]:
+        """The marks of what is computed at a tick: on each way those of the line's same turn."""
+        if tick is None:
+            return set()
+        found = (self._history.within(tick, run) for run in self._history.runs)
+        return {one for one in found if one is not None}
 
     def _bound(self, name: str, mark: int | None) -> Bound | None:
         if self._run is None:
@@ -75,8 +87,9 @@ class OfFunction:
                 feeds[one] = one.attrs["key"].array
             elif one.op is leaves.placeholder and one not in feeds:
                 _refuse(
-                    f"{self._trace.name}: a value in the body of a loop or of a branch, made at "
-                    f"{kept.source}, is only what the statements around this one have of it"
+                    f"{self._trace.name}: this is a value of one iteration or side, in the body of "
+                    f"{os.path.basename(place_of(one.source))}: of those there is only what the "
+                    "statements around this one have computed"
                 )
         return computed(plain, feeds)
 
