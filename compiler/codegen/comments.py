@@ -97,11 +97,12 @@ class Comments:
     def assigned(self, place: str) -> str:
         """The variable that the user's line at a place assigns; empty if it assigns none.
 
-        What a line puts into a tuple, list or dict is not the variable's value.
+        What a line puts into a tuple, list or dict is not the variable's value, nor is that of the
+        last of several statements.
         """
         text = self.text(place)
         match = _ASSIGNED.match(text)
-        return match[1] if match and not _makes_container(text) else ""
+        return match[1] if match and not _assigns_other(text) else ""
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
         """The text of `rows`."""
@@ -185,13 +186,17 @@ def readable_files() -> set[str]:
     return {*linecache.cache, *(one for one in files if isinstance(one, str))}
 
 
-def _makes_container(line: str) -> bool:
-    """Whether a statement on one line assigns a tuple, list, dict or set that it makes."""
+def _assigns_other(line: str) -> bool:
+    """Whether a line assigns something else than the last value that it computes.
+
+    That is a tuple, list, dict or set that it makes; or it is of several statements.
+    """
     try:
-        (one,) = ast.parse(line).body
+        statements = ast.parse(line).body
     except (SyntaxError, ValueError):  # a part of a statement
         return False
-    return isinstance(getattr(one, "value", None), ast.Tuple | ast.List | ast.Dict | ast.Set)
+    value = getattr(statements[0], "value", None)
+    return len(statements) > 1 or isinstance(value, ast.Tuple | ast.List | ast.Dict | ast.Set)
 
 
 def escaped(text: str) -> str:

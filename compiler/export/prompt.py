@@ -100,12 +100,12 @@ class Around:
         """Whether the user's name stands for what a statement assigns to a variable of that name.
 
         Args:
-            mark: of where the kernel is.
-            by: the mark of that statement.
+            mark: that of where the kernel is.
+            by: that of the statement.
             reads: whether it reads an input.
         """
         own = self.own(name, mark)
-        if own is None or by == mark:
+        if own is None:
             return True
         return own.is_leaf if reads else by is not None and by in own.by
 
@@ -226,10 +226,10 @@ def of_definition(
         if given is None:
             return None
         if isinstance(given, str):
-            return Known(lambda: refused(given), is_leaf=names.is_in_body(name, at))
+            return Known(lambda: refused(given), {at}, is_leaf=names.is_in_body(name, at))
         op = made[given].op
         is_input = op in (leaves.placeholder, leaves.variable)
-        return Known(lambda: value(given), {given}, is_input, op in LEAVES)
+        return Known(lambda: value(given), {given, at}, is_input, op in LEAVES)
 
     return found
 

@@ -345,18 +345,13 @@ def collecting_casts() -> Iterator[list[Expression]]:
 
 
 @contextmanager
-def at_line(source: str) -> Iterator[None]:
-    """Inside the block, new expressions are attributed to this `file:line`."""
+def at_line(source: str) -> Iterator[Callable[[str], object]]:
+    """Inside the block, new expressions are attributed to this `file:line`; gives what sets it."""
     token = _line.set(source)
     try:
-        yield
+        yield _line.set
     finally:
         _line.reset(token)
-
-
-def set_line(source: str | None) -> None:
-    """New expressions are attributed to this `file:line` until the end of an `at_line`."""
-    _line.set(source)
 
 
 def current_line() -> str:

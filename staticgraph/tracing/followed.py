@@ -27,7 +27,7 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.source import marked
 from staticgraph.compiler.core.whose_code import is_library
-from staticgraph.compiler.graph.expression import Expression, Handle, at_line, construct, set_line
+from staticgraph.compiler.graph.expression import Expression, Handle, at_line, construct
 from staticgraph.compiler.ops import leaves
 
 MOST = 64
@@ -135,6 +135,11 @@ class History:
             at = moment.back
         return None
 
+    def gives(self, name: str, tick: int) -> bool:
+        """Whether the line of a tick gives an array to a name."""
+        every = self.bound.get((self.moments[tick].frame, name), [])
+        return any(one.by == tick and isinstance(one.value, Expression) for one in every)
+
     def within(self, tick: int, run: Run) -> int | None:
         """The tick of a run that corresponds to one of any run: that of the line's same turn.
 
@@ -164,10 +169,11 @@ class _Frame:
 
 
 class _Follower:
-    """Is told of each line of the user's."""
+    """Is told of each line of the user's; `set_line` says what expressions are attributed to."""
 
-    def __init__(self) -> None:
+    def __init__(self, set_line: Callable[[str], object]) -> None:
         self.history = History()
+        self._set_line = set_line
         self._frames: dict[FrameType, _Frame] = {}
         self._open: list[_Frame] = []
         self._first = 0
@@ -180,12 +186,13 @@ class _Follower:
         if self._open:  # what it has been given on this line, as by a comprehension
             self._note(self._open[-1])
             self._moment(self._open[-1], is_new=False)
+        back = self._open[-1].last if self._open else None
         found = self._frames.get(frame)
         if found is None:
-            back = self._open[-1].last if self._open else None
             found = _Frame(len(self.history.codes), back, frame)
             self._frames[frame] = found
             self.history.codes.append(code)
+        found.back = back  # of a generator, who asks this time
         if not self._open:
             self._first = len(self.history.moments)
         self._open.append(found)
@@ -206,7 +213,7 @@ class _Follower:
         if is_new or one.tick is None:
             one.tick = one.last
         self.history.moments.append(Moment(one.number, line, one.back))
-        set_line(marked(line, one.tick))
+        self._set_line(marked(line, one.tick))
 
     def _left(self, one: _Frame) -> None:
         history = self.history
@@ -215,10 +222,10 @@ class _Follower:
             del self._frames[one.frame]
         if self._open:
             tick = self._open[-1].tick
-            set_line(None if tick is None else marked(history.moments[tick].line, tick))
+            self._set_line("" if tick is None else marked(history.moments[tick].line, tick))
             return
         self._moment(one)
-        set_line(None)
+        self._set_line("")
         decisions = tuple(getattr(decider(), "made", ()))
         history.runs.append(Run(self._first, len(history.moments) - 1, decisions))
 
@@ -255,9 +262,9 @@ def followed() -> Iterator[History | None]:
     if not _follows.get():
         yield None
         return
-    follower = _Follower()
     before = sys.gettrace()
-    with at_line(""):
+    with at_line("") as set_line:
+        follower = _Follower(set_line)
         sys.settrace(follower.entered)
         try:
             yield follower.history

@@ -42,19 +42,22 @@ class OfFunction:
         bound = self._bound(name, mark)
         if bound is None:
             return None
+        marks = self._marks(name, bound.by)
+        if mark is not None and mark != END and self._history.gives(name, mark):
+            marks = {*marks, mark}
         if isinstance(bound.value, Unkept):
             why = f"{self._trace.name}: {name!r} {bound.value.why}"
-            return Known(lambda: _refuse(why))
+            return Known(lambda: _refuse(why), marks)
         value = bound.value
         is_leaf = (
             isinstance(value, Expression) and value.op is leaves.placeholder and value.name == name
         )
         is_input = is_leaf and any(value is one for one in self._trace.inputs)
-        return Known(lambda: self._value(value), self._marks(bound.by), is_input, is_leaf)
+        return Known(lambda: self._value(value), marks, is_input, is_leaf)
 
-    def _marks(self, tick: int | None) -> set[int]:
-        """The marks of what is computed at a tick: on each way those of the line's same turn."""
-        if tick is None:
+    def _marks(self, name: str, tick: int | None) -> set[int]:
+        """The marks of the array that a name is given at a tick: on each way of the same turn."""
+        if tick is None or not self._history.gives(name, tick):
             return set()
         found = (self._history.within(tick, run) for run in self._history.runs)
         return {one for one in found if one is not None}
