@@ -115,7 +115,22 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     return overriding.as_subclass(self, cls)
 
 
+def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+    """A leaf of a subclass on the memory of a tensor; TypeError for no subclass.
+
+    Example:
+        >>> class Named(dynamic.Tensor):
+        ...     name = "x"
+        >>> dynamic.Tensor._make_subclass(Named, dynamic.ones(2)).name
+        'x'
+    """
+    from staticgraph.dynamic.tensors import overriding
+
+    return overriding.make_subclass(cls, data, require_grad)
+
+
 METHODS: dict[str, Any] = {
+    "_make_subclass": staticmethod(make_subclass),
     "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
     "_mistaken": staticmethod(mistaken),
     "as_subclass": as_subclass,

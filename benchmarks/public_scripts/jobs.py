@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from by_field import BY_FIELD
 from jobs_kinds import IMAGES, Job, model
+from looking import LOOKING
 from wider import WIDER
 
 
@@ -335,5 +336,5 @@ def _papers() -> list[Job]:
 JOBS: list[Job] = [
     *_examples(), *_tutorials(), *_zero_to_all(), *_language(), *_games(), *_gans(), *_cifar(),
     *_cifar100(), *_vits(), *_autoencoders(), *_papers(), *WIDER,
-    *BY_FIELD,
+    *BY_FIELD, *LOOKING,
 ]  # fmt: skip

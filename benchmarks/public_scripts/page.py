@@ -20,7 +20,8 @@ part of this project: clone the repositories as `SOURCES/owner/name`, and run
 
 where PYTHON is an interpreter with PyTorch, NumPy, SciPy, gymnasium, einops, tqdm, pillow,
 matplotlib, scikit-learn, pandas, tensorboard, tensorboardX, tyro, autograd, opencv, ttach,
-tiktoken, ml_collections and pytorch_ranger; the one that runs it has the same without PyTorch.
+tiktoken, ml_collections, pytorch_ranger, reformer_pytorch and jaxtyping; the one that runs it has
+the same without PyTorch.
 
 """
 
@@ -48,8 +49,12 @@ def page(found: list[dict[str, Any]]) -> str:
         "  processes), local_vit, sep_vit and five models of labml (stop in both, or gave",
         "  nothing), nanoGPT's lecture `gpt.py` (not finished), time_sequence_prediction",
         "  (made-up data does not fit), three of MorvanZhou's (no losses), sixteen of games",
-        "  with gym's interface of before 2022 (stop in both). The runs are of a few states of",
-        "  the project, not of one.",
+        "  with gym's interface of before 2022 (stop in both), pixelcnn (Python 2), geoopt (of",
+        "  which TorchScript compiles what is replaced here), kazuto1011's grad-cam (a Python of",
+        "  before 3.10). Of those in it that run in PyTorch alone, torch-scan needs",
+        "  TorchDispatchMode, which is refused here; ptflops puts functions of its own into",
+        "  `nn.functional`, which modules here do not look up at each call. The runs are of a few",
+        "  states of the project, not of one.",
         "",
         "| script | outcome | steps | largest relative difference | replaced |",
         "|---|---|---|---|---|",

@@ -15,7 +15,6 @@ from staticgraph.compiler.codegen.calls import Calls
 from staticgraph.compiler.codegen.finite import NONE, plan_checks
 from staticgraph.compiler.codegen.frame import Binder, TableEntries
 from staticgraph.compiler.codegen.memory import MemoryPlan, Slot
-from staticgraph.compiler.codegen.product import BLAS_DTYPES
 from staticgraph.compiler.codegen.region import Region, place_region, region_of
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Size, Unknown
@@ -25,6 +24,7 @@ from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.ir.records import ZERO, Expr, Function
 from staticgraph.compiler.ir.sizes import size_expression
 from staticgraph.compiler.schedule.groups import AttentionGroup, Fusion, MatmulGroup
+from staticgraph.compiler.schedule.products import BLAS_DTYPES
 
 
 @frozen(eq=False)

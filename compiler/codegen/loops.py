@@ -112,9 +112,11 @@ def order_loops(
     added to what lies in memory, maybe many times; see `_apart`.
     """
     moving = [one for one in statements if one.memory is not None]
+    # a short axis may be the end of a long loop
+    whole = {loop.axes[-1]: loop.extent for loop in merge_loops(statements, domain)}
 
     def cost(entry: tuple[int, Size]) -> int:
-        axis, extent = entry
+        axis, extent = entry[0], whole.get(*entry)
         strides = sum(_stride_cost(_stride(one, axis)) * one.accesses for one in moving)
         return strides + (_SHORT_LOOP if isinstance(extent, int) and extent <= _UNROLLED else 0)
 

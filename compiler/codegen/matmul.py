@@ -9,10 +9,12 @@ from typing import TypeAlias
 
 from staticgraph.compiler.codegen.cells import Arguments, find_cell
 from staticgraph.compiler.codegen.lines import Lines, lines_of, lines_product
-from staticgraph.compiler.codegen.packing import Packed, over_pieces
-from staticgraph.compiler.codegen.product import BLAS_DTYPES, Matrix, Product
+from staticgraph.compiler.codegen.packing import Packed, Pieces, over_pieces
+from staticgraph.compiler.codegen.product import Matrix, Product
 from staticgraph.compiler.codegen.scalar import CONSTRUCTORS, literal
 from staticgraph.compiler.codegen.statements import Memory
+from staticgraph.compiler.codegen.tap_products import taps_product
+from staticgraph.compiler.codegen.taps import taps_of
 from staticgraph.compiler.codegen.windows import Windows, windows_product
 from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.types import Shape
@@ -38,6 +40,7 @@ from staticgraph.compiler.ir.sizes import times, total_of
 from staticgraph.compiler.schedule.access import contiguous_strides
 from staticgraph.compiler.schedule.chunks import Cells
 from staticgraph.compiler.schedule.groups import MatmulGroup, View, blas_layout
+from staticgraph.compiler.schedule.products import BLAS_DTYPES
 
 SizeOf: TypeAlias = "Callable[[Size], Expr]"
 Pointer: TypeAlias = "Callable[[Memory, int], Name]"
@@ -71,7 +74,9 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     if group.pack is not None:
         shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
         given = group.pack, shape, base, of.dtype
-        if group.is_turned:
+        if group.pack.beside:
+            of = replace(of, taps=taps_of(Pieces(*given), group.is_turned, m))
+        elif group.is_turned:
             packed = Packed(*given)
             of = replace(of, right=replace(right, transposed=True), packed=packed)
         elif group.is_left:
@@ -128,6 +133,8 @@ def _gemm(
     call = Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
     if isinstance(of.windows, Lines):
         return lines_product(of, of.windows, call, size, pointer, gemm)
+    if of.taps is not None:
+        return taps_product(of, of.taps, call, size, pointer, gemm)
     if of.windows is not None:
         return windows_product(of, call, size, pointer, gemm)
     one = pointer(("node", left.base), left.first)

@@ -11,13 +11,14 @@ from staticgraph.compiler.codegen.chunks import (
 )
 from staticgraph.compiler.codegen.packing import Packed, packed_plan
 from staticgraph.compiler.codegen.statements import Memory
+from staticgraph.compiler.codegen.taps import Taps
 from staticgraph.compiler.codegen.windows import Windows
 from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType, Shape
 from staticgraph.compiler.schedule.chunks import Cells, Cut
+from staticgraph.compiler.schedule.products import BLAS_DTYPES
 
-BLAS_DTYPES = ("float32", "float64")
 LEAST_DEPTH = 512  # in a chunk, which has a result of its own
 SHORT = 383  # rows and columns, at most, of a product that is cut along its depth
 
@@ -49,7 +50,8 @@ class Product(Record):
     large beside a step.
     `cut` is what threads share: the first axis of the batch, the cells of the result, or, where the
     result is small, the depth k: the chunks' results are then added. If the right operand
-    is `packed`, it is the pieces of that; if an operand is a matrix of `windows`, the blocks of it.
+    is `packed`, it is the pieces of that; if an operand is a matrix of `windows`, the blocks of it;
+    if it is one of windows of images side by side, what its `taps` say.
     """
 
     node: int
@@ -61,16 +63,17 @@ class Product(Record):
     factors: tuple[float, float] | None = None
     packed: Packed | None = None
     windows: Windows | None = None
+    taps: Taps | None = None
 
     @property
     def cut(self) -> str:
-        """batch, cells, depth, pieces or windows; nothing if there are no chunks."""
+        """batch, cells, depth, pieces, windows or taps; nothing if there are no chunks."""
         return "" if self.chunks is None else self._axis()
 
     @property
     def chunks(self) -> Cut | None:
         """The chunks of what is cut: of the batch, of the result, or of k."""
-        if self._axis() in ("pieces", "windows") and self.plan is not None:
+        if self._axis() in ("pieces", "windows", "taps") and self.plan is not None:
             return self.plan.chunks
         _, _, k = self.sizes
         products = product((*self.batch, *self.sizes))
@@ -94,6 +97,8 @@ class Product(Record):
             return "pieces"
         if self.windows is not None:
             return "windows"
+        if self.taps is not None:
+            return "taps"
         m, n, k = self.sizes
         if self.batch:
             return "batch"
@@ -109,6 +114,8 @@ class Product(Record):
             return packed_plan(self.packed, self.node, self.sizes)
         if self.windows is not None:
             return self.windows.plan(self.node, product((*self.batch, *self.sizes)))
+        if self.taps is not None:
+            return self.taps.plan(product(self.sizes))
         m, n, _ = self.sizes
         is_deep = self.cut == "depth"
         memory: dict[Memory, Size] = {("partial", self.node): padded(m * n)} if is_deep else {}

@@ -33,6 +33,7 @@ class Rank(enum.IntEnum):
     LLVM_OPTIONS = enum.auto()
     LLVM = enum.auto()
     EMISSIONS = enum.auto()
+    PASSING = enum.auto()
     OBSERVERS = enum.auto()
     VARIABLES = enum.auto()
     ASSIGNING = enum.auto()

@@ -45,6 +45,7 @@ from staticgraph.compiler.core.op_arguments import (
 )
 from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
 from staticgraph.compiler.core.overrides import OverriddenError, answered, asking, refuse_overriding
+from staticgraph.compiler.core.passing import passed_with_tensors, passing
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
@@ -204,7 +205,8 @@ class Op:
 
     def __call__(self, *operands: object, **attrs: object) -> Value:
         """The op as the public function."""
-        return self.general(*operands, **attrs)
+        said = passed_with_tensors(self, operands, attrs) if passing else None
+        return self.general(*operands, **attrs) if said is None else said[0]
 
     def shorten(self, shortcut: Rule) -> None:
         """Let calls go to a frontend's function, which leaves to `general` what is not its own.

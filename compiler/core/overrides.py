@@ -10,9 +10,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.passing import asked as asked_first, seeing
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.core.whose_code import is_own
 
@@ -73,7 +74,10 @@ def _each(values: Sequence[object]) -> Iterator[object]:
 
 
 def answer(
-    function: object, args: Sequence[object], options: Mapping[str, object], depth: int = 2
+    function: Callable[..., Value],
+    args: Sequence[object],
+    options: Mapping[str, object],
+    depth: int = 2,
 ) -> tuple[Value] | None:
     """What an argument's class says that a function of these is, in a tuple.
 
@@ -90,7 +94,10 @@ def answer(
 
 
 def answered(
-    op: object, args: Sequence[object], options: Mapping[str, object], error: Exception
+    op: Callable[..., Value],
+    args: Sequence[object],
+    options: Mapping[str, object],
+    error: Exception,
 ) -> tuple[Value] | None:
     """What an argument's class says that an op is of these arguments, where a call has failed.
 
@@ -109,12 +116,17 @@ def answered(
 
 
 def said_of(
-    function: object, asked: Sequence[object], args: Sequence[object], options: Mapping[str, object]
+    function: Callable[..., Value],
+    asked: Sequence[object],
+    args: Sequence[object],
+    options: Mapping[str, object],
 ) -> Value:
     """What the first class that knows, of those of `asked`, says a function of arguments is.
 
-    TypeError where none knows it.
+    A mode is asked before. TypeError where none knows it.
     """
+    if seeing.modes:
+        return asked_first(function, args, options)
     classes = _classes(asked)
     for kind in classes:
         found = kind.__torch_function__(function, tuple(classes), tuple(args), dict(options))
@@ -135,3 +147,36 @@ def is_within(depth: int) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+class Mode(Protocol):
+    """What is asked before classes are."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Value],
+        types: Sequence[type],
+        args: Sequence[Value] = (),
+        kwargs: Mapping[str, Value] | None = None,
+    ) -> Value:
+        """What a function of arguments is; NotImplemented where it does not know."""
+
+
+def said_by(
+    mode: Mode,
+    function: Callable[..., Value],
+    args: Sequence[object],
+    options: Mapping[str, object],
+) -> Value:
+    """What a mode says a function of arguments is, or where it does not know, their classes."""
+    given = (*args, *options.values())
+    classes = tuple(_classes(given))
+    found = mode.__torch_function__(function, classes, tuple(args), dict(options))
+    if found is not NotImplemented:
+        return found
+    if classes and state.unasked is None:
+        return said_of(function, given, args, options)
+    name = getattr(function, "__name__", function)
+    raise OverriddenError(
+        f"no implementation found for 'torch.{name}': the mode {mode!r} returned NotImplemented"
+    )

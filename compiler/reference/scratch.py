@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.values import Value
 
 LARGE = 1 << 14
 """The elements from which a faster loop is worth a slower call."""
@@ -47,7 +48,7 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
-def scratch(like: Any, number: int) -> Any:
+def scratch(like: Value, number: int) -> Value:
     """An array for intermediate values, as large as another; a large one starts a cache line.
 
     Each number names an array of the thread, which the next call with this number may hand out

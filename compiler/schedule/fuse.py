@@ -70,13 +70,14 @@ from staticgraph.compiler.schedule.placement import (
     is_alone,
 )
 from staticgraph.compiler.schedule.products import (
-    between_margins,
     is_reshape,
     is_transposed,
     is_turned,
     matrix_view,
     pack_of,
     pieces_view,
+    side_by_side,
+    unwritten_pack,
 )
 from staticgraph.compiler.schedule.window_stores import (
     at_window,
@@ -319,7 +320,9 @@ class _Fuser(Placement):
         if is_reshape(node) and not self.separate and node.id not in self.stored:
             pack = pack_of(self.nodes, self.consumers, node)
             if pack is not None and pack.base in self.unwritten:
-                pack = between_margins(self.nodes, pack)
+                pack = unwritten_pack(self.nodes, self.consumers, pack)
+            elif pack is not None:
+                pack = side_by_side(self.nodes, self.consumers, pack, False) or pack
             if pack is not None:
                 self.packs[node.id] = pack
                 self._materialise(pack.base)

@@ -70,6 +70,8 @@ class Pack:
         base: what lies in memory; `index` is that of an element of `source` there.
         margins: whether an index may lie outside, along the last two axes of `base`: there are
             zeros.
+        beside: whether images lie side by side, along the last axis of `base`, and windows slide
+            along the two before it: an index may lie outside along these, where there are zeros.
     """
 
     value: int
@@ -79,6 +81,7 @@ class Pack:
     split: int
     lead: int = 0
     margins: bool = False
+    beside: bool = False
 
 
 @mutable(eq=False)

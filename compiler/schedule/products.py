@@ -29,6 +29,8 @@ ADDED = 2
 """Products that take as long as adding one to a result: reading and writing that."""
 MOST_TAPS = 16
 """Places of a line of a window between margins: each has loops of its own."""
+BLAS_DTYPES = ("float32", "float64")
+"""The dtypes that gemm has."""
 TURNED = 24
 """Products that take as long as writing an element elsewhere, with others beside it."""
 
@@ -109,6 +111,79 @@ def between_margins(nodes: Mapping[int, Node], pack: Pack) -> Pack | None:
     return replace(pack, base=operand, index=index, margins=True)
 
 
+def unwritten_pack(
+    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], pack: Pack
+) -> Pack | None:
+    """The same of windows of what is between zeros, without these; None if they are needed."""
+    return between_margins(nodes, pack) or side_by_side(nodes, consumers, pack, True)
+
+
+def side_by_side(
+    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], pack: Pack, unwritten: bool
+) -> Pack | None:
+    """The same of images that lie side by side: channels, lines and columns come first, and windows
+    slide along the last two of these; None if it is something else.
+
+    The rows are the lines of a window, its columns and the channels, the columns are lines, columns
+    and images, and the matrix is only a right operand. What puts the images between zeros is looked
+    through if it is `unwritten`.
+    """
+    base, index = pack.base, pack.index
+    *sizes, _ = shape = nodes[pack.source].type.shape
+    form = (len(shape), pack.split, pack.lead, len(index))
+    dtype = nodes[base].type.dtype.name
+    if form != (6, 3, 0, 4) or dtype not in BLAS_DTYPES or not _all_known(sizes):
+        return None
+    if not _is_right(nodes, consumers, nodes[pack.value]):
+        return None
+    if unwritten:
+        node = nodes[base]
+        (base,) = node.operands
+        starts, here = node.attrs["starts"], nodes[base].type.shape
+        if node.attrs["value"] != 0 or set(node.attrs["steps"]) != {1} or len(here) != 4:
+            return None
+        if any(starts[axis] != 0 or here[axis] != node.type.shape[axis] for axis in (0, 3)):
+            return None
+        found = [one for one, _ in reach(nodes, (), base, canonical(here))]
+        if found != [base] or is_free(nodes[base]):
+            return None
+        index = tuple(one + -start for one, start in zip(index, starts, strict=True))
+    _, lines, columns, _ = nodes[base].type.shape
+    if not _all_known((lines, columns)):
+        return None
+    channel, down, across, image = index
+    whole = canonical(shape)
+    if (channel, image) != (whole[2], whole[5]):
+        return None
+    if not _moves_along(down, 0, 3) or not _moves_along(across, 1, 4):
+        return None
+    return replace(pack, base=base, index=index, beside=True)
+
+
+def _all_known(sizes: Sequence[Size]) -> bool:
+    return all(isinstance(size, int) and size > 0 for size in sizes)
+
+
+def _moves_along(form: Affine, tap: int, place: int) -> bool:
+    """Whether an index is that of a place, with which it grows, and of one in the window."""
+    steps = [form.constant, *(step for _, step in form.terms)]
+    axes = {axis for axis, _ in form.terms}
+    known = all(isinstance(one, int) for one in steps) and not form.dynamic
+    return known and axes <= {tap, place} and form.coefficient(place) >= 0
+
+
+def _is_right(
+    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], node: Node
+) -> bool:
+    """Whether a matrix, maybe turned, is only the right operand of products."""
+    return all(
+        reader.operands[1] == node.id
+        if isinstance(reader.op.lowering, Matmul)
+        else _is_right(nodes, consumers, reader)
+        for reader in map(nodes.__getitem__, consumers[node.id])
+    )
+
+
 def _is_short(shape: Shape, taps: Sequence[int]) -> bool:
     """Whether a line of a window has few places."""
     size = product([shape[axis] for axis in taps])
@@ -163,7 +238,7 @@ def _is_packed(
             return False
         else:
             pack = pack_of(nodes, consumers, reader)
-            if pack is None or between_margins(nodes, pack) is None:
+            if pack is None or unwritten_pack(nodes, consumers, pack) is None:
                 return False
     return True
 

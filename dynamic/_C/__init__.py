@@ -12,10 +12,11 @@ tensor([2., 2.])
 from __future__ import annotations
 
 from staticgraph.compiler.core.overrides import state
+from staticgraph.compiler.core.passing import seeing
 from staticgraph.dynamic.tensors.methods import Methods
 from staticgraph.dynamic.tensors.overriding import unasked
 
-__all__ = ["DisableTorchFunctionSubclass"]
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass"]
 
 _disabled_torch_function_impl = vars(Methods)["__torch_function__"]
 
@@ -35,3 +36,21 @@ class DisableTorchFunctionSubclass:
 
     def __exit__(self, *exception: object) -> None:
         state.unasked = self._before
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Inside, neither subclasses of Tensor nor modes say what functions are.
+
+    Example:
+        >>> with dynamic.overrides.TorchFunctionMode(), dynamic._C.DisableTorchFunction():
+        ...     print(dynamic.ones(1))
+        tensor([1.])
+    """
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._modes, seeing.modes = seeing.modes, []
+
+    def __exit__(self, *exception: object) -> None:
+        seeing.modes = self._modes
+        super().__exit__(*exception)

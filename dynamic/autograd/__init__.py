@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from staticgraph.dynamic.autograd import (
     custom as custom,
     forward_ad,
@@ -30,6 +33,9 @@ from staticgraph.dynamic.tape.gradients import backward, grad
 from staticgraph.dynamic.tape.saved_tensors import SavedTensor
 from staticgraph.dynamic.tensors.variables import Variable
 
+if TYPE_CHECKING:  # what is imported when it is asked for
+    from staticgraph.dynamic.autograd import profiler as profiler, profiler_util as profiler_util
+
 __all__ = [
     "Function",
     "GradcheckError",
@@ -48,9 +54,16 @@ __all__ = [
     "is_grad_enabled",
     "is_multithreading_enabled",
     "no_grad",
+    "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
 
 _unsafe_preserve_version_counter = graph.preserved_versions
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("profiler", "profiler_util"):
+        raise AttributeError(f"module 'dynamic.autograd' has no attribute {name!r}")
+    return import_module(f"staticgraph.dynamic.autograd.{name}")

@@ -175,12 +175,12 @@ class Gradients:
             assert error.__cause__ is not None
             raise error.__cause__ from None
 
-    def failing(self, value: Any, operands: Sequence[Any], error: str) -> Any:
-        """A value whose derivatives by operands are an error, of who asks for them."""
+    def failing(self, value: Any, operands: Sequence[Any], error: Exception) -> Any:
+        """A value whose derivatives by operands raise the error, of who asks for them."""
         lifted = map(self._capture.lifted, operands)
         given = [one.expression for one in lifted if isinstance(one, Handle)]
         floats = [one for one in given if is_inexact(one.dtype)]
-        rule = FailingRule(DeferredError(), len(floats), AutogradError(error))
+        rule = FailingRule(DeferredError(), len(floats), error)
         return self._capture.made(with_rule(value.expression, floats, rule))
 
     def is_freed(self, expression: Expression) -> bool:

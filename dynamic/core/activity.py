@@ -25,7 +25,8 @@ def were_enough(calls: int) -> bool:
 def keep_methods() -> None:
     """Have no method of Tensor replaced from now on.
 
-    Classes with a `__torch_function__` are handed methods and compare them with Tensor's.
+    Classes with a `__torch_function__`, and modes, are handed methods and compare them with
+    Tensor's.
     """
     _total.methods_stay = True
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 MODULES = (
-    "_C", "accelerator", "amp", "autograd", "backends", "cuda", "distributed", "distributions",
-    "fft", "func", "hub", "jit", "multiprocessing", "nn", "onnx", "optim", "overrides", "random",
-    "sparse", "special", "testing", "utils", "version", "xp",
+    "_C", "_utils", "accelerator", "amp", "autograd", "backends", "cuda", "distributed",
+    "distributions", "fft", "func", "hub", "jit", "multiprocessing", "nn", "onnx", "ops", "optim",
+    "overrides", "profiler", "random", "sparse", "special", "testing", "utils", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""
 
@@ -70,6 +70,7 @@ _OLDER = (
     "svd",
     "typename",
 )
+_REMOVED = ("eig", "lstsq", "matrix_rank", "solve", "symeig")
 
 _LOOPS = ("cond", "scan", "while_loop")
 _FILES = ("load", "save")
@@ -85,6 +86,7 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(_SETTINGS, "staticgraph.dynamic.core.settings"),
     **dict.fromkeys(_OF_FUNCTIONAL, "staticgraph.dynamic.nn.functional"),
     **dict.fromkeys(_WINDOWS, "staticgraph.dynamic.functions.windows"),
+    **dict.fromkeys(_REMOVED, "staticgraph.dynamic.functions.removed"),
     **dict.fromkeys(_OLDER, "staticgraph.dynamic.functions.older"),
     **dict.fromkeys(_OWN_ARGUMENTS, "staticgraph.dynamic.functions.layers"),
     **dict.fromkeys(("igamma", "igammac", "mvlgamma"), "staticgraph.dynamic.special"),

@@ -19,6 +19,7 @@ import numpy as np
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.overrides import OverriddenError, answer, asking
+from staticgraph.compiler.core.passing import passed, passing
 from staticgraph.compiler.core.whose_code import is_of_library, is_own
 from staticgraph.dynamic.core.argument_kinds import wrong_argument
 from staticgraph.dynamic.core.errors import (
@@ -30,6 +31,7 @@ from staticgraph.dynamic.core.errors import (
 )
 from staticgraph.dynamic.core.keyword_kinds import Keywords
 from staticgraph.dynamic.core.named_operands import NUMPYS, in_pytorchs_words
+from staticgraph.dynamic.core.older_forms import in_newer_form
 
 
 def refuse(name: str, value: object, argument: str = "input") -> NoReturn:
@@ -81,6 +83,8 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
+        if passing and (said := passed(named, args, options)) is not None:
+            return said[0]
         if options and not _NUMPYS.isdisjoint(options):
             options = in_pytorchs_words(function, options)
         try:
@@ -90,6 +94,8 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
                 return found[0]
+            if (newer := in_newer_form(name, args, options)) is not None:
+                return named(*newer[0], **newer[1])
             if isinstance(error, OverriddenError):
                 raise
             if args or options:
@@ -108,6 +114,8 @@ def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]
 
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
+        if passing and (said := passed(named, args, options)) is not None:
+            return said[0]
         try:
             if options:
                 keywords.refuse(options)
@@ -115,6 +123,8 @@ def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]
         except Exception as error:
             if (found := answer(named, args, options)) is not None:
                 return found[0]
+            if (newer := in_newer_form(name, args, options)) is not None:
+                return named(*newer[0], **newer[1])
             if isinstance(error, OverriddenError):
                 raise
             refuse_kinds(name, function, args, options, error)
@@ -154,6 +164,12 @@ def refuse_kinds(
         if tensors and _is_ours(error.__traceback__, 1):
             raise ArgumentError(_combination(name, shown, options)) from None
     refuse_values(name, error)
+
+
+def refuse_options(name: str, options: Mapping[str, object]) -> None:
+    """TypeError for keywords that a constructor does not take."""
+    if options:
+        raise ArgumentError(f"{name}() takes no keyword arguments, but got {[*options]}")
 
 
 def refuse_values(name: str, error: Exception) -> None:
@@ -246,6 +262,8 @@ def as_checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
             given = (self, *args)
             if (found := answer(getattr(type(self), name, named), given, options)) is not None:
                 return found[0]
+            if (newer := in_newer_form(name, given, options)) is not None:
+                return named(*newer[0], **newer[1])
             if isinstance(error, OverriddenError):
                 raise
             refuse_kinds(name, method, (self, *args), options, error, True)

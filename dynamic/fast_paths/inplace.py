@@ -38,7 +38,9 @@ def in_place(ufunc: Any, general: Any) -> Any:
     whole = ufunc is not np.true_divide
     scales = ufunc is np.add or ufunc is np.subtract
 
-    def method(self: Any, other: Any, **options: Any) -> Any:
+    def method(self: Any, other: Any, *rest: Any, **options: Any) -> Any:
+        if rest:
+            return general(self, other, *rest, **options)
         x = self._array
         if options and scales and x.size >= LARGE and _is_scaled(self, other, options):
             add_scaled(ufunc, x, other._array, options["alpha"])

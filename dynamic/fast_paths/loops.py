@@ -19,6 +19,7 @@ from typing import Any
 
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.passing import passing
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
 from staticgraph.compiler.llvm.loop_words import NUMBER, SCALAR, WHOLE
@@ -100,7 +101,7 @@ class Watched:
         The tensor of this call, of which nothing is set.
         """
         self.blanks = blanks(OFTEN - 1)
-        if were_enough(OFTEN) and len(self._known) < TRIES:
+        if not passing and were_enough(OFTEN) and len(self._known) < TRIES:
             if COMPILE_SMALL_OPS.is_off:
                 self.blanks = blanks(OFTEN * OFTEN)  # to ask takes as long as an op
             else:

@@ -10,7 +10,7 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.watching import changing
 from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.user_warnings import keep_silent
-from staticgraph.dynamic.nn.backward_hooks import Hooked
+from staticgraph.dynamic.nn.backward_hooks import Hooked, at_last_node
 from staticgraph.dynamic.nn.conversion import Conversion
 from staticgraph.dynamic.nn.errors import (
     MissingForwardError,
@@ -18,6 +18,7 @@ from staticgraph.dynamic.nn.errors import (
     ModuleError,
     ModuleKeyError,
 )
+from staticgraph.dynamic.nn.global_hooks import everywhere, of_all, registered
 from staticgraph.dynamic.nn.hooks import Hook
 from staticgraph.dynamic.nn.parameter import Buffer, Parameter, type_name
 from staticgraph.dynamic.nn.state import State
@@ -80,7 +81,7 @@ class Module(Conversion, State):
         if paused and mode.capture is not None:
             with mode.capture.inside(self):
                 return self._called(args, kwargs)
-        if self._forward_hooks or self._forward_pre_hooks:
+        if self._forward_hooks or self._forward_pre_hooks or everywhere:
             return self._call_with_hooks(args, kwargs)
         if self._backward_hooks or self._backward_pre_hooks:
             return self._call_between_backward_hooks(args, kwargs)
@@ -88,7 +89,7 @@ class Module(Conversion, State):
 
     def _called(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         """What `__call__` does where it is not inlined."""
-        if self._forward_hooks or self._forward_pre_hooks:
+        if self._forward_hooks or self._forward_pre_hooks or everywhere:
             return self._call_with_hooks(args, kwargs)
         if self._backward_hooks or self._backward_pre_hooks:
             return self._call_between_backward_hooks(args, kwargs)
@@ -96,23 +97,36 @@ class Module(Conversion, State):
 
     def _call_between_backward_hooks(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         hooked = self._hooked()
-        return hooked.outputs(self.forward(*hooked.inputs(args), **kwargs))
+        if hooked is None:
+            return self._with_last(args, self.forward(*args, **kwargs))
+        args = hooked.inputs(args)
+        return self._with_last(args, hooked.outputs(self.forward(*args, **kwargs)))
 
-    def _hooked(self) -> Hooked:
-        """A call between the backward hooks that there are."""
-        return Hooked(
-            self, tuple(self._backward_hooks.values()), tuple(self._backward_pre_hooks.values())
-        )
+    def _hooked(self) -> Hooked | None:
+        """A call between the full backward hooks, if there are any."""
+        own = self._backward_hooks.values() if self._is_full_backward_hook else ()
+        hooks = (*of_all("full_backward").values(), *own)
+        before = (*of_all("full_backward_pre").values(), *self._backward_pre_hooks.values())
+        return Hooked(self, hooks, before) if hooks or before else None
+
+    def _with_last(self, args: tuple[object, ...], result: Any) -> Any:
+        """The result, on whose node the backward hooks are that are not full ones."""
+        own = () if self._is_full_backward_hook else self._backward_hooks.values()
+        hooks = (*of_all("backward").values(), *own)
+        if hooks:
+            at_last_node(self, hooks, args, result)
+        return result
 
     def _call_with_hooks(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
-        due = dict(self._forward_hooks)
+        if everywhere and paused and mode.capture is not None:
+            refuse("calls a module while there are hooks of all modules", "remove them before")
+        due = {**of_all("forward"), **self._forward_hooks}
         result = None
         try:
-            for hook in tuple(self._forward_pre_hooks.values()):
+            for hook in (*of_all("forward_pre").values(), *self._forward_pre_hooks.values()):
                 args, kwargs = self._before_forward(hook, args, kwargs)
-            hooked = None
-            if self._backward_hooks or self._backward_pre_hooks:
-                hooked = self._hooked()
+            hooked = self._hooked()
+            if hooked is not None:
                 args = hooked.inputs(args)
             result = self.forward(*args, **kwargs)
             for key, hook in tuple(due.items()):
@@ -120,6 +134,7 @@ class Module(Conversion, State):
                 result = self._after_forward(hook, args, kwargs, result)
             if hooked is not None:
                 result = hooked.outputs(result)
+            self._with_last(args, result)
         except Exception:
             for hook in due.values():
                 if hook.always_call:
@@ -187,9 +202,33 @@ class Module(Conversion, State):
         """Call `hook(module, grad_input, grad_output)` after the module's backward pass.
 
         What it returns replaces the gradients of the positional arguments. The inputs and outputs
-        must not be changed in place.
+        must not be changed in place. RuntimeError if the module has hooks of
+        `register_backward_hook`.
         """
+        self._require_backward_hooks(full=True)
         return self._backward_hooks.add(hook, prepend)
+
+    def register_backward_hook(self, hook: Callable[..., object]) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` after the last node of the module.
+
+        Deprecated: the gradients are those of the node that made the output, or the first tensor
+        in it, and not of the module: of a linear layer they are of bias, input and turned weight. A
+        tuple that it returns replaces `grad_input`. A FutureWarning says at a call what is missed.
+        RuntimeError if the module has hooks of `register_full_backward_hook`.
+        """
+        self._require_backward_hooks(full=False)
+        return self._backward_hooks.add(hook)
+
+    _is_full_backward_hook: bool | None = None
+    """Of which kind the backward hooks are; None before there was one."""
+
+    def _require_backward_hooks(self, full: bool) -> None:
+        if self._is_full_backward_hook is (not full):
+            raise ModuleError(
+                "Cannot use both regular backward hooks and full backward hooks on a single "
+                "Module. Please use only one of them."
+            )
+        self._is_full_backward_hook = full
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None keeps the name for one that is absent."""
@@ -199,6 +238,8 @@ class Module(Conversion, State):
                 f"cannot assign '{type_name(param)}' object to parameter '{name}' "
                 "(torch.nn.Parameter or None required)"
             )
+        if param is not None:
+            param = registered("parameter", self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -209,7 +250,7 @@ class Module(Conversion, State):
                 f"cannot assign '{type_name(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = registered("buffer", self, name, tensor)
         self._non_persistent_buffers_set.discard(name)
         if not persistent:
             self._non_persistent_buffers_set.add(name)
@@ -221,7 +262,7 @@ class Module(Conversion, State):
                 f"{getattr(module, '__qualname__', type_name(module))} is not a Module subclass"
             )
         self._check_name("_modules", name)
-        self._modules[name] = module
+        self._modules[name] = registered("module", self, name, module)
 
     register_module = add_module
 
@@ -260,10 +301,10 @@ class Module(Conversion, State):
         elif isinstance(value, Module):
             self._require_init("module")
             self._forget(name, keep="_modules")
-            self._modules[name] = value
+            self._modules[name] = registered("module", self, name, value)
         elif name in own.get("_modules", ()):
             _require(value, None, "child module", name, "torch.nn.Module")
-            self._modules[name] = None
+            self._modules[name] = registered("module", self, name, None)
         elif isinstance(value, Buffer):
             self._require_init("buffer")
             self._forget(name, keep="_buffers")

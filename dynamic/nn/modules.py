@@ -19,11 +19,23 @@ _FILES = frozenset({
 
 
 _BASES = {
-    "_BatchNorm": "normalization", "_InstanceNorm": "normalization", "_Loss": "loss",
-    "_WeightedLoss": "loss", "_ConvNd": "conv", "_ConvTransposeNd": "conv",
-}  # fmt: skip
-"""Classes that scripts test modules for, and derive their own from, and where they are."""
-_OWN_NAMES = {"_ConvNd": "_Convolution", "_ConvTransposeNd": "_ConvTranspose"}
+    "RNNCellBase": ("recurrent_cells", "_Cell"),
+    "_AdaptiveAvgPoolNd": ("pooling", "_AdaptiveAvg"),
+    "_AdaptiveMaxPoolNd": ("pooling", "_AdaptiveMax"),
+    "_AvgPoolNd": ("pooling", "_AvgPool"),
+    "_BatchNorm": ("normalization", "_BatchNorm"),
+    "_ConvNd": ("conv", "_Convolution"),
+    "_ConvTransposeNd": ("conv", "_ConvTranspose"),
+    "_DropoutNd": ("dropout", "_Dropout"),
+    "_InstanceNorm": ("normalization", "_InstanceNorm"),
+    "_LPPoolNd": ("pooling", "_LPPool"),
+    "_Loss": ("loss", "_Loss"),
+    "_MaxPoolNd": ("pooling", "_MaxPool"),
+    "_MaxUnpoolNd": ("pooling", "_MaxUnpool"),
+    "_NormBase": ("normalization", "_RunningStatistics"),
+    "_WeightedLoss": ("loss", "_WeightedLoss"),
+}
+"""Classes that scripts test modules for, and derive their own from: where they are, and as what."""
 
 __path__: list[str] = []
 for _file in _FILES:  # `from torch.nn.modules.module import Module`
@@ -39,8 +51,10 @@ def __getattr__(name: str) -> Any:
         return sys.modules[__name__]
     if name == "utils":
         return import_module("staticgraph.dynamic.nn.tuples")
+    if name.startswith("register_module_"):
+        return getattr(import_module("staticgraph.dynamic.nn.global_hooks"), name)
     if name in _BASES:
-        found = import_module(f"staticgraph.dynamic.nn.{_BASES[name]}")
-        return getattr(found, _OWN_NAMES.get(name, name))
+        file, own = _BASES[name]
+        return getattr(import_module(f"staticgraph.dynamic.nn.{file}"), own)
     of_nn = import_module("staticgraph.dynamic.nn")
     return getattr(of_nn if hasattr(of_nn, name) else of_nn.linear, name)

@@ -25,8 +25,10 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    def __init__(self, data: object = None, requires_grad: bool = True) -> None:
-        super().__init__()
+    def __new__(cls, data: object = None, requires_grad: bool = True) -> Any:
+        """The parameter: made here, as subclasses in PyTorch's words have a `__new__`."""
+        self = object.__new__(cls)
+        Tensor.__init__(self)
         if data is not None:
             self._array = _tensor("Parameter", data)._array
         if requires_grad and not is_inexact(self._array.dtype):
@@ -34,6 +36,7 @@ class Parameter(Tensor):
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
         self.requires_grad = requires_grad
+        return self
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -63,11 +66,16 @@ class Buffer(Tensor):
 
     __slots__ = ("persistent",)
 
-    def __init__(self, data: object = None, *, persistent: bool = True) -> None:
-        super().__init__()
+    persistent: bool
+
+    def __new__(cls, data: object = None, *, persistent: bool = True) -> Any:
+        """The buffer: made here, as `Parameter`."""
+        self = object.__new__(cls)
+        Tensor.__init__(self)
         if data is not None:
             self._array = _tensor("Buffer", data)._array
         self.persistent = persistent
+        return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
         result: Buffer = super().__deepcopy__(memo)

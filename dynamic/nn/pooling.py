@@ -150,7 +150,11 @@ class _Adaptive(Declared):
     _shown = ("output_size",)
 
 
-class AdaptiveAvgPool1d(_Adaptive, functional=F.adaptive_avg_pool1d):
+class _AdaptiveAvg(_Adaptive):
+    """Means of windows."""
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvg, functional=F.adaptive_avg_pool1d):
     """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size).
 
     Example:
@@ -159,7 +163,7 @@ class AdaptiveAvgPool1d(_Adaptive, functional=F.adaptive_avg_pool1d):
     """
 
 
-class AdaptiveAvgPool2d(_Adaptive, functional=F.adaptive_avg_pool2d):
+class AdaptiveAvgPool2d(_AdaptiveAvg, functional=F.adaptive_avg_pool2d):
     """The means of parts of the last two axes: (n, c, h, w) -> (n, c, *output_size).
 
     Example:
@@ -168,7 +172,7 @@ class AdaptiveAvgPool2d(_Adaptive, functional=F.adaptive_avg_pool2d):
     """
 
 
-class AdaptiveAvgPool3d(_Adaptive, functional=F.adaptive_avg_pool3d):
+class AdaptiveAvgPool3d(_AdaptiveAvg, functional=F.adaptive_avg_pool3d):
     """The means of parts of the last three axes: (n, c, d, h, w) -> (n, c, *output_size).
 
     Example:

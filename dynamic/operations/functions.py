@@ -13,9 +13,11 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.overrides import answer, asking
+from staticgraph.compiler.core.passing import passed, passing
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.no_tensors import refuse, refuse_kinds
+from staticgraph.dynamic.core.older_forms import in_newer_form
 from staticgraph.dynamic.operations.places import concat, refuse_one_tensor
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -88,12 +90,18 @@ def _method(name: str) -> Any:
     method = getattr(Tensor, name)
 
     def function(input: object, *args: object, out: object = None, **kwargs: object) -> Any:
+        if passing:
+            options = kwargs if out is None else {**kwargs, "out": out}
+            if (said := passed(function, (input, *args), options)) is not None:
+                return said[0]
         if type(input) in PLAIN and out is None and not kwargs:
             try:
                 return method(input, *args)
             except Exception as error:
                 if (found := answer(function, (input, *args), kwargs)) is not None:
                     return found[0]
+                if (newer := in_newer_form(name, (input, *args), kwargs)) is not None:
+                    return function(*newer[0], **newer[1])
                 refuse_kinds(name, method, (input, *args), kwargs, error)
                 raise
         if isinstance(input, Operand) and not isinstance(input, Tensor):
@@ -159,6 +167,11 @@ def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | 
                 [3., 4.]])
     """
     dim = dim if axis is None else axis
+    if (
+        passing
+        and (said := passed(stack, (tensors, dim), {} if out is None else {"out": out})) is not None
+    ):
+        return said[0]
     if out is not None:
         return put_out("stack", out, stack(tensors, dim), tuple(tensors))
     try:

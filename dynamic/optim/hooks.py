@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from staticgraph.compiler.core.passing import passing
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.watching import changing
 from staticgraph.dynamic.core.errors import AutogradError
@@ -54,7 +55,8 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             self._step_called = True
         before, after = self._step_pre_hooks, self._step_post_hooks
         if not (before or after or before_any_step or after_any_step):
-            return step(self, *args, **kwargs)
+            args = (self, *args)
+            return _measured(self, step, args, kwargs) if passing else step(*args, **kwargs)
         args = (self, *args)
         for hook in (*before_any_step.values(), *before.values()):
             changed = hook(self, args, kwargs)
@@ -66,12 +68,25 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                     f"{changed}."
                 )
             args, kwargs = changed
-        result = step(*args, **kwargs)
+        result = _measured(self, step, args, kwargs) if passing else step(*args, **kwargs)
         for hook in (*after.values(), *after_any_step.values()):
             hook(self, args, kwargs)
         return result
 
     return hooked
+
+
+def _measured(
+    optimizer: object,
+    step: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: Mapping[str, Any],
+) -> Any:
+    """What a step gives, which a profile shows."""
+    from staticgraph.dynamic.autograd.profiler import record_function
+
+    with record_function(f"Optimizer.step#{type(optimizer).__name__}.step"):
+        return step(*args, **options)
 
 
 def at_each_call(step: Callable[..., None]) -> Callable[..., None]:

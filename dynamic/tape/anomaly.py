@@ -15,6 +15,7 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.nodes import noted
 from staticgraph.dynamic.tape.noted import lost_notes
 from staticgraph.dynamic.tape.observers import observe
+from staticgraph.dynamic.tape.pulling import Pull, around
 
 
 class _State:
@@ -58,6 +59,7 @@ def _set(enabled: bool, check_nan: bool) -> tuple[bool, bool]:
     before = state.enabled, state.check_nan
     if enabled != state.enabled:
         observe(note_place, 1 if enabled else -1)
+        around.append(watched) if enabled else around.remove(watched)
     state.enabled, state.check_nan = enabled, check_nan
     return before
 
@@ -119,11 +121,11 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
         _set(*self._before.pop())
 
 
-def watched(node: Any, g: object, create_graph: bool) -> Any:
+def watched(node: Any, pull: Pull, g: object, create_graph: bool) -> Any:
     """What a node finds; what it records has it as parent, an error shows where it was made."""
     _running.nodes.append(node)
     try:
-        parts = node.pull(g, create_graph)
+        parts = pull(g, create_graph)
         _check(node, parts)
     except Exception:
         _warn(node)

@@ -18,7 +18,6 @@ from staticgraph.compiler.ops import add
 from staticgraph.compiler.reference.copies import add_into
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.kernels.dispatch import LARGE, evaluate
-from staticgraph.dynamic.tape import anomaly
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.callbacks import call, next_pass
 from staticgraph.dynamic.tape.grad_mode import mode, paused, record_if
@@ -26,6 +25,7 @@ from staticgraph.dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_
 from staticgraph.dynamic.tape.multi_grad import Pass, following
 from staticgraph.dynamic.tape.nodes import Cotangents, SeveralOutputs
 from staticgraph.dynamic.tape.ownership import alone, unheld
+from staticgraph.dynamic.tape.pulling import around, pulled
 from staticgraph.dynamic.tape.saved_tensors import leave
 from staticgraph.dynamic.tape.tape import Node
 from staticgraph.dynamic.tape.undefined import UNDEFINED
@@ -140,7 +140,7 @@ def _propagate(
     `waiting`: first gradients of leaves that are one number seen as a large array. They are not
     written out before the next one comes, which it is added to, or the pass ends.
     """
-    watch = anomaly.state.enabled
+    watch = bool(around)
     pending: dict[Any, Any] = {}
     heap: list[Any] = []
     found: dict[Any, Any] = {}
@@ -263,7 +263,7 @@ def _large_sum(before: Any, part: Any) -> Any:
 
 
 def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
-    """The cotangents that a node finds, with its hooks called and in anomaly mode checked."""
+    """The cotangents that a node finds, with its hooks called; seen if `watch`."""
     hooks = node.hooks
     several = type(g) is Cotangents or (g is UNDEFINED and isinstance(node, SeveralOutputs))
     gradients: tuple[Any, ...] = ()
@@ -278,7 +278,7 @@ def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
     if g is UNDEFINED:
         parts = node.undefined(create_graph)
     elif watch:
-        parts = anomaly.watched(node, g, create_graph)
+        parts = pulled(node, g, create_graph)
     else:
         parts = node.pull(g, create_graph)
     return parts if hooks is None or not hooks.after else _after(node, parts, gradients)

@@ -60,7 +60,7 @@ EXAMPLES: tuple[tuple[str, str, str], ...] = (
     ("bool", "dynamic.tensor([1, 0]).NAME()", "tensor([ True, False])"),
     ("broadcast_to", "dynamic.ones(2).NAME((3, 2)).shape", "torch.Size([3, 2])"),
     ("byte", "dynamic.tensor([1.5, 2.0]).NAME()", "tensor([1, 2], dtype=torch.uint8)"),
-    ("cauchy_", "dynamic.zeros(2).NAME(3.0, 0.0)", "tensor([3., 3.])"),
+    ("cauchy_", "dynamic.zeros(2).NAME(3.0, 1e-20)", "tensor([3., 3.])"),
     ("cbrt", "dynamic.tensor([1.0, 8.0]).NAME()", "tensor([1., 2.])"),
     (
         "cdouble",

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.overrides import OverriddenError, answer, asking, overrides
+from staticgraph.compiler.core.passing import Passed, passed, passing
 from staticgraph.dynamic.core import provided
 from staticgraph.dynamic.core.activity import keep_methods
 from staticgraph.dynamic.core.errors import ArgumentError
@@ -30,7 +31,7 @@ _SPECIAL = frozenset({
     *(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "abs", "invert")),
     "__getitem__", "__setitem__",
 })  # fmt: skip
-_METHOD_OF = {
+METHOD_OF = {
     **{f"__{name}__": name for name in ("add", "sub", "mul", "pow", "matmul", "neg", "abs")},
     **{f"__{name}__": name for name in ("ne", "lt", "le", "gt", "ge")},
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
@@ -44,17 +45,22 @@ def overriding(kind: Any) -> None:
     """Have a class's own `__torch_function__` asked."""
     keep_methods()
     kind._overrides, kind._apply = True, _refuse
-    for name in dir(Tensor):
-        if name not in _SPECIAL and (name[0] == "_" or not _is_method(name)):
-            continue
+    for name in methods_asked():
         own = next(one for one in kind.__mro__ if name in vars(one))
         if own in Tensor.__mro__:
             setattr(kind, name, _asked(name))
 
 
+def methods_asked() -> list[str]:
+    """The methods of Tensor that are asked for: all but what is private."""
+    return [name for name in dir(Tensor) if name in _SPECIAL or _is_method(name)]
+
+
 def _is_method(name: str) -> bool:
+    if name[0] == "_":
+        return False
     member = getattr_static(Tensor, name)
-    return isinstance(member, FunctionType) or hasattr(member, "cache_info")
+    return isinstance(member, FunctionType | Passed) or hasattr(member, "cache_info")
 
 
 def _refuse(self: object, op: Op, operands: Sequence[object], attrs: object) -> NoReturn:
@@ -62,11 +68,14 @@ def _refuse(self: object, op: Op, operands: Sequence[object], attrs: object) -> 
 
 
 def _asked(name: str) -> Callable[..., Any]:
-    asked = "matmul" if name == "__rmatmul__" else _METHOD_OF.get(name, name)
+    asked = "matmul" if name == "__rmatmul__" else METHOD_OF.get(name, name)
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
         given = (*args, self) if name == "__rmatmul__" else (self, *args)
-        found = answer(getattr(Tensor, asked), given, options)
+        function = getattr(Tensor, asked)
+        if passing and (said := passed(function, given, options)) is not None:
+            return said[0]
+        found = answer(function, given, options)
         if found is None and not overrides(self):  # a plain tensor, by the name in the class
             return getattr(Tensor, name)(self, *args, **options)
         if found is None:
@@ -99,6 +108,12 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     made = object.__new__(cls)
     _copy(Tensor.view_as(self, self) if self.requires_grad else self.detach(), made)
     return made
+
+
+def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+    """What `Tensor._make_subclass` does."""
+    made = as_subclass(data.detach(), cls)
+    return made.requires_grad_() if require_grad else made
 
 
 def _computed(

@@ -27,7 +27,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.eager_ops import clone
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
-from staticgraph.dynamic.core.no_tensors import check
+from staticgraph.dynamic.core.no_tensors import check, refuse_options
 from staticgraph.dynamic.core.operands import explain, validate
 from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS
 from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers
@@ -142,12 +142,13 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         elif plain:
             PLAIN.add(cls)
 
-    def __init__(self, *data: object) -> None:
+    def __init__(self, *data: object, **options: object) -> None:
+        if hasattr(self, "_array"):  # which the `__new__` of a subclass made
+            return
+        refuse_options("Tensor", options)
         dtype = get_default_dtype().dtype
-        if data and not all(isinstance(size, int) for size in data):
-            self._array = np.array(data[0], dtype)
-        else:
-            self._array = np.empty(data or (0,), dtype)
+        holds = data and not all(isinstance(size, int) for size in data)
+        self._array = np.array(data[0], dtype) if holds else np.empty(data or (0,), dtype)
         self._cell = UNTRACKED if mode.inference else None
         self._home = self._maker = self._note = None
 

@@ -39,8 +39,8 @@ def refused_later(result: Any, operands: Sequence[Any], error: Exception, instea
             return result
         if not isinstance(result, Handle):
             refuse(str(error), instead)
-        text = f"{user_place()}: {error}: {instead}"
-        return mode.capture.gradients.failing(result, operands, text)
+        told = type(error)(f"{user_place()}: {error}: {instead}")
+        return mode.capture.gradients.failing(result, operands, told)
     result._node = Failing(result._array, error, _LABEL, _edges(operands))
     return result
 

@@ -14,6 +14,6 @@ __all__ = ["checkpoint", "data", "hooks", "model_zoo", "tensorboard"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__ and name != "_pytree":
+    if name not in __all__ and name not in ("_pytree", "_python_dispatch"):
         raise AttributeError(f"module 'dynamic.utils' has no attribute {name!r}")
     return import_module(f"staticgraph.dynamic.utils.{name}")

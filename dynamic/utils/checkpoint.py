@@ -28,11 +28,19 @@ from staticgraph.dynamic.tape.tape import Node
 from staticgraph.dynamic.tensors.narrowing import casting
 from staticgraph.dynamic.tensors.random_numbers import generator, refusing_random_numbers
 from staticgraph.dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.utils.selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
     "CheckpointError",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "noop_context_fn",
     "set_checkpoint_early_stop",
 ]

@@ -23,6 +23,16 @@ def test_bases_of_modules_can_be_imported_from_pytorchs_files() -> None:
     assert _pair(3) == (3, 3) and _triple([1, 2, 3]) == (1, 2, 3)
     assert _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
     assert isinstance(nn.ConvTranspose1d(1, 1, 1), nn.modules.conv._ConvTransposeNd)
+    pooling, of_norms = nn.modules.pooling, nn.modules.batchnorm
+    assert isinstance(nn.AdaptiveAvgPool1d(1), pooling._AdaptiveAvgPoolNd)
+    assert isinstance(nn.AdaptiveMaxPool1d(1), pooling._AdaptiveMaxPoolNd)
+    assert not isinstance(nn.AdaptiveMaxPool1d(1), pooling._AdaptiveAvgPoolNd)
+    assert isinstance(nn.MaxPool1d(1), pooling._MaxPoolNd) and isinstance(
+        nn.AvgPool1d(1), pooling._AvgPoolNd
+    )
+    assert isinstance(nn.InstanceNorm1d(1), of_norms._NormBase)
+    assert isinstance(nn.Dropout(), nn.modules.dropout._DropoutNd)
+    assert isinstance(nn.GRUCell(1, 1), nn.modules.rnn.RNNCellBase)
 
 
 def test_prefixes_of_keys_are_taken_away() -> None:
@@ -135,3 +145,40 @@ def test_functions_of_the_batched_jacobian_get_a_standard_basis() -> None:
     assert found[0].tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
     assert found[1].tolist() == [[0, 0], [0, 0], [1, 0], [0, 1]]
     assert (found[0].dtype, found[1].dtype) == (torch.float32, torch.float64)
+
+
+def test_gradients_are_averaged_in_one_flat_tensor() -> None:
+    from dynamic._utils import _flatten_dense_tensors, _take_tensors, _unflatten_dense_tensors
+
+    tensors = [torch.ones(2, 3), torch.arange(4.0), torch.tensor(5.0)]
+    flat = _flatten_dense_tensors(tensors)
+    assert flat.tolist() == [1.0] * 6 + [0.0, 1.0, 2.0, 3.0, 5.0]
+    parts = _unflatten_dense_tensors(flat, tensors)
+    assert all(torch.equal(a, b) for a, b in zip(parts, tensors, strict=True))
+    flat[0] = 7
+    assert parts[0][0, 0] == 7
+    with pytest.raises(RuntimeError, match="exceeds dimension size"):
+        _unflatten_dense_tensors(flat[:3], tensors)
+    several = [torch.ones(6), torch.arange(4), torch.ones(1), torch.ones(100), torch.arange(2)]
+    sizes = [[one.numel() for one in part] for part in _take_tensors([*several, several[2]], 50)]
+    assert sizes == [[6, 1], [100], [1], [4, 2]]
+
+
+@pytest.mark.parametrize("name", ["eig", "lstsq", "matrix_rank", "solve", "symeig"])
+def test_what_pytorch_has_removed_says_what_to_use(name: str) -> None:
+    with pytest.raises(RuntimeError, match=rf"torch\.{name} was removed .* use torch\.linalg\."):
+        getattr(torch, name)(torch.ones(2, 2), eigenvectors=True)
+
+
+def test_ops_of_the_dispatcher_are_named_and_no_mode_sees_them() -> None:
+    from dynamic.utils._python_dispatch import TorchDispatchMode
+
+    aten = torch.ops.aten
+    assert aten.mm is aten.mm.default and {aten.mm: 1}[torch.ops.aten.mm] == 1
+    assert repr(aten.mm) == "aten.mm" and aten.mm.overloads() == ["default"]
+    assert aten.gelu(torch.zeros(1)).tolist() == [0.0]
+    assert aten.add_.Tensor(torch.ones(1), torch.ones(1)).tolist() == [2.0]
+    with pytest.raises(RuntimeError, match=r"torch\.ops\.aten\._convolution: there is no such"):
+        aten._convolution(torch.ones(1))
+    with pytest.raises(RuntimeError, match="TorchFunctionMode sees functions"), TorchDispatchMode():
+        pass

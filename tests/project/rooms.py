@@ -80,7 +80,10 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("sparse", "`torch.sparse`: tensors of coordinates"),
         _room("nn", "modules and their functions"),
         _room("optim", "optimizers and schedulers"),
-        _room("utils", "checkpoints that recompute, data sets and loaders"),
+        _room(
+            "utils", "checkpoints that recompute, data sets and loaders, profiles", "utils",
+            "profiler",
+        ),
         _room("distributions", "`torch.distributions`"),
         _room(
             "machine", "what scripts ask of GPUs and several processes, which are not here",
@@ -94,7 +97,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         ),
         _room(
             "functions", "functions of the main package that need layers or captures; drawings",
-            "functions", "_C", "overrides",
+            "functions", "_C", "_utils", "ops", "overrides",
         ),
         _room(
             "root", "the public names, and `Tensor` assembled",

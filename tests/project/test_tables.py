@@ -36,6 +36,7 @@ OTHERS = {
     "compiler/transforms/control_gradients.py": "moves that a scan may do after it, a rewrite rule",
     "compiler/transforms/zero_gradients.py": "sums and products of zeros, rules of the lint",
     "dynamic/capture/numbers.py": "ops that Python has for numbers, and its errors",
+    "dynamic/functions/removed.py": "functions that PyTorch has no more, by its names",
     "dynamic/core/keywords.py": "operands of methods, by PyTorch's names of both",
     "dynamic/tensors/narrowing.py": "the products that autocast casts, a list of PyTorch's",
     "dynamic/tensors/bits.py": "Python's operators of bits, by the names of NumPy's functions",

@@ -17,6 +17,7 @@ from staticgraph.compiler.core.op import Attrs
 from staticgraph.compiler.core.types import TensorType, unify
 from staticgraph.compiler.ops.batching import images
 from staticgraph.compiler.ops.declare import as_operand, composite
+from staticgraph.compiler.ops.elementwise.arithmetic import copy
 from staticgraph.compiler.ops.linalg.products import matmul
 from staticgraph.compiler.ops.reductions.reduction import sum
 from staticgraph.compiler.ops.shapes.shape import (
@@ -25,10 +26,16 @@ from staticgraph.compiler.ops.shapes.shape import (
     reshape,
     transpose,
 )
-from staticgraph.compiler.ops.shapes.slicing import strided_slice
+from staticgraph.compiler.ops.shapes.slicing import embed, strided_slice
 from staticgraph.compiler.ops.windows import conv_direct, conv_strided
 from staticgraph.compiler.ops.windows.conv_direct import padded
-from staticgraph.compiler.ops.windows.conv_work import goes_by_line, is_added
+from staticgraph.compiler.ops.windows.conv_work import (
+    goes_by_line,
+    goes_by_tap,
+    is_added,
+    is_moved,
+    weight_goes_by_tap,
+)
 from staticgraph.compiler.ops.windows.windows import overlap_add, sliding_windows
 from staticgraph.compiler.reference import conv_arrays
 
@@ -115,6 +122,28 @@ def _columns(x: Any, weight: Any, attrs: Attrs, by_line: bool = False) -> Any:
     return reshape(transpose(windows, order), (groups, depth, places))
 
 
+def _tap_columns(x: Any, weight: Any, attrs: Attrs, backwards: bool = False) -> Any:
+    """All windows as a matrix, (1, window * channels, places * batch), of images side by side.
+
+    In memory they are (channels, height, width, batch), where products read them
+    (`codegen.tap_products`).
+    `backwards`: with the last place of a window first.
+    """
+    beside = copy(transpose(x, (1, 2, 3, 0)))
+    if attrs["padding"] != (0, 0):
+        channels, height, width, batch = beside.shape
+        down, across = attrs["padding"]
+        shape = (channels, height + 2 * down, width + 2 * across, batch)
+        beside = embed(beside, (0, down, across, 0), shape, (1,) * 4, 0.0)
+    whole = transpose(beside, (0, 3, 1, 2))
+    windows = sliding_windows(whole, weight.shape[2:], attrs["stride"], attrs["dilation"])
+    if backwards:
+        windows = flip(windows, (4, 5))
+    depth = weight.shape[1] * weight.shape[2] * weight.shape[3]
+    places = windows.shape[1] * windows.shape[2] * windows.shape[3]
+    return reshape(transpose(windows, (4, 5, 0, 2, 3, 1)), (1, depth, places))
+
+
 def _filters(weight: Any, groups: int) -> Any:
     """(groups, filters / groups, channels * window)."""
     rows = weight.shape[0] // groups
@@ -145,17 +174,26 @@ def _conv2d(
     shift = expand_dims(bias, (1, 2)) if bias.ndim else bias
     if conv_direct.is_direct(weight, groups):
         return conv_direct.convolve(x, weight, attrs) + shift
+    if goes_by_tap(x, weight, attrs):
+        # a weight that was flipped is read as it lies
+        flipped = is_moved(weight)
+        left = transpose(flip(weight, (2, 3)) if flipped else weight, (0, 2, 3, 1))
+        product = matmul(_filters(left, 1), _tap_columns(x, weight, attrs, flipped))
+        sizes = _places(x, weight, attrs)
+        result = reshape(product, (weight.shape[0], *sizes, x.shape[0]))
+        return transpose(result, (3, 0, 1, 2)) + shift
     by_line = goes_by_line(x, weight, attrs)
     left = _filters(transpose(weight, (0, 2, 1, 3)) if by_line else weight, groups)
     product = matmul(left, _columns(x, weight, attrs, by_line))
-    height, width = (
-        (size + 2 * p - d * (k - 1) - 1) // s + 1
-        for size, k, s, p, d in zip(
-            x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True
-        )
-    )
-    result = reshape(product, (weight.shape[0], x.shape[0], height, width))
+    result = reshape(product, (weight.shape[0], x.shape[0], *_places(x, weight, attrs)))
     return transpose(result, (1, 0, 2, 3)) + shift
+
+
+def _places(x: Any, weight: Any, attrs: Attrs) -> Iterable[Any]:
+    """The height and width of the result."""
+    options = (attrs[key] for key in ("stride", "padding", "dilation"))
+    for size, k, s, p, d in zip(x.shape[2:], weight.shape[2:], *options, strict=True):
+        yield (size + 2 * p - d * (k - 1) - 1) // s + 1
 
 
 def _full_padding(
@@ -219,9 +257,16 @@ def _turned(weight: Any, groups: int) -> Any:
     return reshape(transpose(grouped, (0, 2, 1, 3, 4)), (channels * groups, -1, *window))
 
 
-def _conv2d_by_weight(g: object, o: object, x: object, weight: Any, bias: Any, **attrs: Any) -> Any:
+def _conv2d_by_weight(g: Any, o: object, x: object, weight: Any, bias: Any, **attrs: Any) -> Any:
     if conv_direct.is_direct(weight, attrs["groups"]):
         return conv_direct.by_weight(g, x, weight, attrs)
+    if weight_goes_by_tap(x, weight, attrs):
+        beside = transpose(g, (1, 2, 3, 0))
+        places = g.shape[0] * g.shape[2] * g.shape[3]
+        left = reshape(beside, (1, weight.shape[0], places))
+        product = matmul(left, transpose(_tap_columns(x, weight, attrs), (0, 2, 1)))
+        filters, channels, *window = weight.shape
+        return transpose(reshape(product, (filters, *window, channels)), (0, 3, 1, 2))
     columns = _columns(x, weight, attrs)
     deep = weight.shape[1] * weight.shape[2] * weight.shape[3]
     filters = weight.shape[0]

@@ -11,6 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.overrides import answer, asking
+from staticgraph.compiler.core.passing import passed, passing
 from staticgraph.compiler.layers import activations
 from staticgraph.compiler.layers.dropping import relaxed
 from staticgraph.compiler.ops import sigmoid, tanh
@@ -51,6 +52,8 @@ def relu(input: Any, inplace: bool = False) -> Any:
         >>> nn.functional.relu(dynamic.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """
+    if passing and (said := passed(relu, (input,), {"inplace": inplace})) is not None:
+        return said[0]
     try:
         return input.relu_() if inplace else ops.relu(input)
     except Exception:
@@ -136,6 +139,8 @@ def gelu(input: object, approximate: str = "none") -> Any:
         >>> nn.functional.gelu(dynamic.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.1587,  0.0000,  0.8413])
     """
+    if passing and (said := passed(gelu, (input,), {"approximate": approximate})) is not None:
+        return said[0]
     if approximate not in ("none", "tanh"):
         raise AutogradError("approximate argument must be either none or tanh.")
     try:

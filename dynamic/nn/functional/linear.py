@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Operand
 from staticgraph.compiler.core.overrides import answer, asking
+from staticgraph.compiler.core.passing import passed, passing
 from staticgraph.compiler.layers.distances import products
 from staticgraph.compiler.llvm.small_products_words import LAYER
 from staticgraph.dynamic.core import eager_ops
@@ -45,6 +46,8 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
         ... )
         tensor([11.5000])
     """
+    if passing and (said := passed(linear, (input, weight, bias), {})) is not None:
+        return said[0]
     try:
         return _products.function(input, weight, bias)
     except Exception:

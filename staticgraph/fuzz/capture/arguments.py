@@ -8,6 +8,7 @@ from typing import Any
 
 from staticgraph import dynamic
 from staticgraph.dynamic import Tensor, linalg, nn
+from staticgraph.dynamic.functions.removed import INSTEAD as REMOVED
 from staticgraph.fuzz.capture.values import Values
 
 _REASONS = {
@@ -45,6 +46,7 @@ def _public(prefix: str) -> list[str]:
         for name in dir(owner)
         if not name.startswith("_")
         and name not in APART
+        and not (owner is dynamic and name in REMOVED)
         and not inspect.ismodule(getattr(owner, name))
         and not inspect.isclass(getattr(owner, name))
         and (owner is Tensor or callable(getattr(owner, name)))

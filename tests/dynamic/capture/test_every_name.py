@@ -28,7 +28,7 @@ _REFUSED = {
         "argwhere bincount masked_select nonzero unique unique_consecutive "
         "Tensor.argwhere Tensor.bincount Tensor.masked_select Tensor.nonzero "
         "Tensor.unique Tensor.unique_consecutive",
-    "takes numbers, which are given as tensors here": "logspace take_along_axis where",
+    "takes numbers, which are given as tensors here": "logspace where",
     "depends on how a tensor lies in memory":
         "empty_strided Tensor.is_contiguous Tensor.is_set_to Tensor.set_ Tensor.storage "
         "Tensor.storage_offset Tensor.stride Tensor.untyped_storage",
@@ -36,6 +36,8 @@ _REFUSED = {
         "is_inference is_inference_mode_enabled Tensor.is_inference",
     "is a state of the generator, which a graph does not have": "get_rng_state initial_seed",
     "shares its memory with another library": "from_dlpack",
+    "draws the windows that it compares":
+        "nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d",
     "has no form in a graph":
         "sparse_coo_tensor Tensor.apply_ Tensor.to_sparse",
 }  # fmt: skip

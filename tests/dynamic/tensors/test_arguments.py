@@ -20,8 +20,8 @@ _MODULES = {
     "optim": optim, "lr_scheduler": optim.lr_scheduler, "nn": nn, "nn.utils": nn.utils,
     "checkpoint": checkpoint,
 }  # fmt: skip
-_ANY_ARGUMENTS = {"Identity", "Function", "Size", "cuda"}
-"""Identity takes any, as PyTorch's; the others are no functions."""
+_ANY_ARGUMENTS = {"CheckpointPolicy", "Identity", "Function", "Size", "cuda"}
+"""Identity takes any, as PyTorch's; the others are no functions, and a policy is an enum."""
 _FREE = {"checkpoint", "checkpoint_sequential"}
 """They hand the keywords that they do not know over to the function."""
 _ALIASES = {

@@ -219,3 +219,43 @@ def test_what_a_function_returns_as_it_is_stays_of_its_class() -> None:
             return x
 
     assert type(Same.apply(torch.ones(2).as_subclass(Unasked))) is Unasked
+
+
+def test_a_leaf_of_a_subclass_is_made_of_a_tensor() -> None:
+    class Named(torch.Tensor):
+        name = "x"
+
+    data = torch.ones(2, requires_grad=True) * 2
+    made = torch.Tensor._make_subclass(Named, data, True)
+    assert type(made) is Named and made.is_leaf and made.requires_grad and made.name == "x"
+    made.data[0] = 5
+    assert data[0] == 5 and not torch.Tensor._make_subclass(Named, data).requires_grad
+    with pytest.raises(TypeError, match="inherits from Tensor"):
+        torch.Tensor._make_subclass(int, data)
+
+
+def test_what_the_new_of_a_subclass_made_is_kept() -> None:
+    class Tagged(torch.Tensor):
+        def __new__(cls, data: Any, *, tag: str) -> Any:
+            made = torch.Tensor._make_subclass(cls, torch.as_tensor(data))
+            made.tag = tag
+            return made
+
+    made = Tagged([1.0, 2.0], tag="t")
+    assert made.tolist() == [1.0, 2.0] and made.tag == "t"
+    with pytest.raises(TypeError, match=r"no keyword arguments, but got \['tag'\]"):
+        torch.Tensor(2, tag="t")
+
+
+def test_a_parameter_of_a_class_with_its_own_new() -> None:
+    class Named(torch.nn.Parameter):
+        def __new__(cls, data: Any = None, requires_grad: bool = True, tag: str = "") -> Any:
+            made = super().__new__(cls, data, requires_grad)
+            made.tag = tag
+            return made
+
+    made = Named(torch.ones(2), tag="w")
+    assert made.tag == "w" and made.requires_grad and made.tolist() == [1.0, 1.0]
+    layer = torch.nn.Linear(2, 1, bias=False)
+    layer.weight = made
+    assert [name for name, _ in layer.named_parameters()] == ["weight"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import warnings
@@ -302,3 +303,14 @@ def test_inside_transforms():
     np.testing.assert_allclose(torch.func.grad(loss)(x), slopes)
     np.testing.assert_allclose(torch.vmap(torch.func.grad(loss))(x), slopes)
     np.testing.assert_allclose(torch.func.jvp(loss, (x,), (x,))[1], (slopes * values).sum())
+
+
+def test_a_policy_is_refused_with_what_to_use_instead() -> None:
+    from dynamic.utils import checkpoint as module
+
+    make = functools.partial(module.create_selective_checkpoint_contexts, [])
+    with pytest.raises(RuntimeError, match=r"no ops of ATen.* call checkpoint\(\.\.\.\) on the"):
+        module.checkpoint(torch.sin, torch.ones(1, requires_grad=True), use_reentrant=False,
+                          context_fn=make)  # fmt: skip
+    assert module.CheckpointPolicy.MUST_SAVE.value == 0
+    assert module.SelectiveCheckpointContext(is_recompute=True).is_recompute
