@@ -276,11 +276,17 @@ class _NotKeptError(Exception):
     """A value is of no kind that is kept."""
 
 
+class _StaleError(Exception):
+    """A tensor has no value at this time."""
+
+
 def _kept_or_not(value: Any) -> object:
     try:
         return _kept(value)
     except _NotKeptError:
         return Object(value)
+    except _StaleError:
+        return Unkept("is a view of what was changed, and is made again when it is read next")
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -309,8 +315,9 @@ def _kept(value: Any) -> object:
         return construct(leaves.size_of, (), {"size": value})
     if issubclass(kind, Handle):
         latest: Any = getattr(value, "latest", None)  # refuses nothing, unlike `expression`
-        if latest is not None:
-            return latest
+        if latest is None:
+            raise _StaleError
+        return latest
     if kind is dict and len(value) <= MOST:
         return {key: _kept(one) for key, one in value.items() if type(key) in _PLAIN}
     if kind is list and len(value) <= MOST:

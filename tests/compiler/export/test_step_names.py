@@ -91,6 +91,23 @@ def test_the_names_of_a_module_have_values() -> None:
     ]
 
 
+def test_a_view_of_what_was_changed_has_no_value_until_it_is_read() -> None:
+    def f(x: Any) -> Any:
+        y = x.clone()
+        z = y[0]
+        y += 1
+        w = z * 2.0
+        return w.exp() + z
+
+    first = f.__code__.co_firstlineno
+    fast, given = sg.function(f), [dynamic.ones(2, 2)]
+    place = f"test_step_names.py:{first + 4}"
+    found = _answers(fast, given, ["up", "p [*map(float, y[1])]", "p z"], break_at=place)
+    assert found[1] == "[2.0, 2.0]"
+    assert "'z' is a view of what was changed" in found[2]
+    assert _answers(fast, given, ["up", "p [*map(float, z)]"], break_at="exp")[1] == "[2.0, 2.0]"
+
+
 def test_names_can_be_set_where_something_reads_them() -> None:
     @sg.function
     def f(x: Any, half: Any) -> Any:
