@@ -170,7 +170,7 @@ class Expression(Operators):
         raise remembered(
             GraphError(
                 f"{self} ({self.source}) has no truth value before it runs: "
-                "use where, maximum, minimum or clip instead of if"
+                "use where, maximum, minimum, clip or sg.cond instead of if, or sg.function"
             )
         )
 

@@ -163,7 +163,8 @@ class Profile:
         yield row.rstrip()
         yield from self._node_rows(step, indent)
         for inner in step.inside:
-            yield from self._rows(inner, longest, indent + "  ")
+            if inner.runs:  # not the side of a branch that was not taken
+                yield from self._rows(inner, longest, indent + "  ")
 
     def _node_rows(self, step: StepTime, indent: str) -> Iterator[str]:
         if len(step.nodes) < 2:

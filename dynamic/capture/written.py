@@ -45,7 +45,7 @@ def _overlaid(tensor: Any, key: object, value: Any) -> Any:
 
     So writes that follow each other are one loop, without a copy for each.
     """
-    keys = without_ellipsis(key if isinstance(key, tuple) else (key,), tensor.ndim)
+    keys = without_ellipsis(key if isinstance(key, tuple) else (key,), tensor.shape)
     shape: list[Any] = []
     masks: list[Any] = []
     placed: list[tuple[int, Any, int]] = []  # axes along which the value has other places

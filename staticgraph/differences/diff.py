@@ -22,7 +22,7 @@ from staticgraph.compiler.ops.programs.effects import quiet
 from staticgraph.differences.compared import Compared, compared_of
 from staticgraph.differences.loops import Inside, Opened, computed, loop_of, opened
 from staticgraph.differences.records import Diff, Row, is_far
-from staticgraph.differences.rows import Both, Far, Within, row_of
+from staticgraph.differences.rows import Both, Far, Within, numbered, row_of
 from staticgraph.differences.steps import Stepping, rows_of_state
 from staticgraph.differences.streams import Engines, movers, streamed
 from staticgraph.dynamic.kernels import native
@@ -167,7 +167,7 @@ def _compared(compared: Compared, eager: Sequence[Array] | None, exact: bool, bo
     ]
     return Diff(
         compared.name,
-        tuple(_of_values(graph, nested, both, rows_inside)),
+        numbered(_of_values(graph, nested, both, rows_inside)),
         _of_results(
             compared,
             op_by_op if eager is None or exact else eager,

@@ -48,6 +48,8 @@ class Row:
             equal, or the types differ.
         inside: of a value inside loops, the iteration of each, the outermost first, that the row
             is of: the first that is too far apart, else the one that is most apart.
+        nth: which of how many values of the same op, name and line it is, as those of a loop that
+            was unrolled: `1st of 3`; empty of one alone.
     """
 
     op: str
@@ -60,16 +62,18 @@ class Row:
     where: tuple[int, ...] | None
     values: tuple[complex, complex] | None
     inside: tuple[At, ...] = ()
+    nth: str = ""
 
     @property
     def title(self) -> str:
-        """The op, with what it is a gradient of, the name, and in which iterations of loops."""
+        """The op, with what it is a gradient of, the name, which one, in which iterations."""
         gradient = gradient_of(self.source)
         of = f", gradient of {gradient}" if gradient else ""
         named = f" {self.name!r}" if self.name else ""
         which = ", ".join(str(at.index) for at in self.inside)
         at = "" if not which else ", each iteration" if self.equal else f", iteration {which}"
-        return f"{self.op}{of}{named}{at}"
+        nth = f", {self.nth}" if self.nth else ""
+        return f"{self.op}{of}{named}{nth}{at}"
 
     @property
     def line(self) -> str:
@@ -95,6 +99,7 @@ class Row:
 
     def __str__(self) -> str:
         line = f" ({self.source})" if self.source else ""
+        line += f", {self.nth}" if self.nth else ""
         line += "".join(f", {at}" for at in self.inside)
         if self.types[0] != self.types[1]:
             return f"{self.op}{line}: {self.types[0]} eagerly, {self.types[1]} compiled"
@@ -179,8 +184,8 @@ class Diff:
         return (
             f"{self.name}: nothing is farther apart than rounding explains; equal bits in "
             f"{sum(row.equal for row in self.values)} of {_counted(self.values)}, "
-            f"{sum(row.equal for row in self.results)} of {_named(self.results)}; most apart "
-            f"is {most}"
+            f"{sum(row.equal for row in self.results)} of {_named(self.results)}; most apart, as "
+            f"a share of what rounding explains, is {most}"
         )
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -35,6 +36,24 @@ def row_of(title: str, name: str | None, source: str, both: Both) -> Row:
     share = float(_shares(np.asarray(found.gap), np.asarray(explained)))
     types = str(type_of(both.eager)), str(type_of(both.compiled))
     return Row(title, name, source, types, found.equal, found.ulp, share, found.where, found.values)
+
+
+def numbered(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Those of the same op, name and line, such as of an unrolled loop, with which each is."""
+    found = list(rows)
+    alike = [(row.op, row.name, row.source, tuple([at.loop for at in row.inside])) for row in found]
+    counts, seen = Counter(alike), Counter[object]()
+    for i, key in enumerate(alike):
+        if counts[key] > 1:
+            seen[key] += 1
+            found[i] = replace(found[i], nth=f"{_ordinal(seen[key])} of {counts[key]}")
+    return tuple(found)
+
+
+def _ordinal(number: int) -> str:
+    teen = number // 10 % 10 == 1
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if teen else ending}"
 
 
 def _shares(apart: Array, explained: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +14,11 @@ from staticgraph.tracing.library_states import FrameState
 
 _OF = {"shape": "the shape of ", "dtype": "the dtype of "}
 _HELD = ("bytes", "memory", "text")
+_SEVERAL = tuple(
+    f"the {what} of " for what in ("keys", "attributes", "special methods", "bases", "results")
+)
+_CHANGING = list, dict, set, deque, bytearray
+_BY_IDENTITY = ("item", "cell", "attribute")
 LARGE = 1 << 14
 """Bytes: above, to compare an array takes more than 0.5 us."""
 
@@ -22,7 +28,12 @@ def line_of(read: Read) -> str:
     if read.kind == "code":
         return f"{read.name}, at {read.place}"
     where = "" if read.place == "?" else f", read at {read.place}"
-    return f"{named(read)} is {_short(read, read.was())}{where}"
+    if read.kind in _BY_IDENTITY and isinstance(read.value, _CHANGING):
+        # its text is what it holds now, of which each trace has checks of its own
+        return f"{named(read)} is the same {type(read.value).__name__}{where}"
+    is_unset = read.kind == "context" and read.value is None
+    verb = "are" if read.name.startswith(_SEVERAL) else "is"
+    return f"{named(read)} {verb} {'unset' if is_unset else _short(read, read.was())}{where}"
 
 
 def is_large(read: Read) -> bool:
@@ -48,13 +59,22 @@ def change_of(read: Read, now: object) -> str:
     return f"{read.name}{where} ({read.place}): {was} became {new}{others}"
 
 
+def values_of(read: Read, now: object) -> str:
+    """What a number or text was and became, for a sentence; nothing of what is longer."""
+    before = read.was()
+    if isinstance(before, int | float | complex | str) and type(now) is type(before):
+        return f" ({shown(before)}, then {shown(now)})"
+    return ""
+
+
 def named(read: Read) -> str:
     """What was read, in words."""
     if read.kind in _HELD and np.ndim(read.owner):
         return f"what {read.name} holds"
     if isinstance(read.value, FrameState):
         return f"what {read.name} holds"
-    return _OF.get(read.kind, "") + read.name
+    closing = "," if ", which is" in read.name else ""
+    return f"{_OF.get(read.kind, '')}{read.name}{closing}"
 
 
 def _short(read: Read, value: Any) -> str:

@@ -13,7 +13,7 @@ from staticgraph.compiler.core.errors import LintWarning
 from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.record import frozen
 from staticgraph.tracing.checks import check_of
-from staticgraph.tracing.described import change_of, is_large, line_of, named
+from staticgraph.tracing.described import change_of, is_large, line_of, named, values_of
 from staticgraph.tracing.guards import Read
 from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.reads import Surroundings
@@ -37,6 +37,8 @@ class Retrace:
 
 OFTEN = 16
 """Times that one thing was another, and a function traced again, after which that is told."""
+PLAIN_OFTEN = 8
+"""The same of a number or text, which never becomes an operand of its own, as an array may."""
 
 
 class Retraces:
@@ -62,18 +64,19 @@ class Retraces:
         """Note that it is traced again because of these changes."""
         self.last.append(Retrace(changes))
         self.count += 1
-        for read, _ in changes:
+        for read, now in changes:
             key = read.name, read.place
             self._often[key] += 1
-            if self._often[key] == OFTEN and self._tells:
-                self._tell(read)
+            most = PLAIN_OFTEN if isinstance(read.value, bool | int | float | str) else OFTEN
+            if self._often[key] == most and self._tells:
+                self._tell(read, now, most)
 
-    def _tell(self, read: Read) -> None:
+    def _tell(self, read: Read, now: object, times: int) -> None:
         file, _, line = read.place.rpartition(":")
         text = (
-            f"{self._name}: traced again {OFTEN} times because {named(read)} was another each "
-            f"time, which takes as long as the first trace: {_instead(read)}; explain() says what "
-            "it was [traced_often]"
+            f"{self._name}: traced again {times} times because {named(read)} was another each "
+            f"time{values_of(read, now)}, which takes as long as the first trace: "
+            f"{_instead(read)}; explain() says what it was [traced_often]"
         )
         warnings.warn_explicit(text, LintWarning, file or "?", int(line or 0))
 
@@ -85,7 +88,10 @@ def _instead(read: Read) -> str:
             "its elements are needed before the function runs: leave out float(), int() and the "
             "like, so that each call computes it, or compute it outside and pass it as an argument"
         )
-    return "pass it as an argument, or as a tensor or array, which each call reads"
+    return (
+        "pass it as an argument, or keep it in an sg.variable, a tensor or an array, which each "
+        "call reads"
+    )
 
 
 def _counted(count: int, what: str) -> str:
@@ -145,11 +151,8 @@ class Explanation:
 
     @property
     def guards(self) -> list[Read]:
-        """What is checked at each call, of all traces, each once."""
-        found: dict[tuple[int, str, str, int], Read] = {}
-        for around, _ in self.traces:
-            for one in around.guards.reads:
-                found.setdefault((id(one.owner), one.kind, str(one.key), id(one.value)), one)
+        """What is checked at each call, each once: where traces differ, as the newest has it."""
+        found = {one.where(): one for around, _ in self.traces for one in around.guards.reads}
         return list(found.values())
 
     def __repr__(self) -> str:

@@ -58,16 +58,23 @@ class Selection(Record):
         return self.spans == whole
 
 
-def without_ellipsis(keys: Sequence[object], ndim: int) -> list[object]:
-    """A basic index with an entry for each of so many axes, and None for each new one."""
+def without_ellipsis(keys: Sequence[object], shape: Sequence[Size]) -> list[object]:
+    """A basic index with an entry for each axis of a shape, and None for each new one."""
+    ndim = len(shape)
     used = sum(_axes_of(key) for key in keys if key is not Ellipsis)
     if used > ndim:
-        raise ShapeError(f"getitem: {used} indices for {ndim} axes")
+        raise ShapeError(f"getitem: {used} indices for {axes_of(shape)}")
     places = [i for i, key in enumerate(keys) if key is Ellipsis]
     if len(places) > 1:
         raise ShapeError("getitem: more than one ellipsis")
     at = places[0] if places else len(keys)
     return [*keys[:at], *[slice(None)] * (ndim - used), *keys[at + 1 :]]
+
+
+def axes_of(shape: Sequence[Size]) -> str:
+    """The axes of a shape in an error: `2 axes of shape (3, 4)`."""
+    sizes = ", ".join(map(str, shape)) + "," * (len(shape) == 1)
+    return f"{len(shape)} {'axis' if len(shape) == 1 else 'axes'} of shape ({sizes})"
 
 
 def _axes_of(key: Any) -> int:
@@ -85,7 +92,7 @@ def _is_mask(key: Any) -> bool:
 def selection(x: Any, key: object) -> Selection:
     """What a key of NumPy's forms selects of x."""
     given = [_normal(one) for one in (key if isinstance(key, tuple) else (key,))]
-    keys = without_ellipsis(given, x.ndim)
+    keys = without_ellipsis(given, x.shape)
     apart = _apart(given)
     reader = _Reader(x)
     for one in keys:

@@ -16,7 +16,7 @@ from staticgraph.compiler.ops.batching import Apply, Example, aligned, evaluated
 from staticgraph.compiler.ops.declare import INT64, as_operand, composite, size_value, unbroadcast
 from staticgraph.compiler.ops.elementwise.arithmetic import astype, maximum, minimum
 from staticgraph.compiler.ops.elementwise.comparison import equal, less, where
-from staticgraph.compiler.ops.indexing.keys import numbers
+from staticgraph.compiler.ops.indexing.keys import axes_of, numbers
 from staticgraph.compiler.ops.indexing.scattering import (
     copied_slices,
     cotangents_at,
@@ -141,7 +141,7 @@ put: Op = composite(
 
 def _ravel_type(*indices: TensorType, shape: Shape) -> TensorType:
     if len(indices) != len(shape):
-        raise ShapeError(f"ravel_multi_index: {len(indices)} indices for {len(shape)} axes")
+        raise ShapeError(f"ravel_multi_index: {len(indices)} indices for {axes_of(shape)}")
     for axis, index in enumerate(indices):
         require_index("ravel_multi_index", index)
         require_element("ravel_multi_index", TensorType(shape, INT64), axis, index)
@@ -166,7 +166,7 @@ def _ravel_bind(
         raise OptionError(f"ravel_multi_index: order is 'C' or 'F', not {order!r}")
     modes = [mode] * len(shape) if isinstance(mode, str) else list(mode)
     if not len(indices) == len(shape) == len(modes):
-        raise ShapeError(f"ravel_multi_index: {len(indices)} indices for {len(shape)} axes")
+        raise ShapeError(f"ravel_multi_index: {len(indices)} indices for {axes_of(shape)}")
     given = [
         _inside("ravel_multi_index", index, size, one)
         for index, size, one in zip(indices, shape, modes, strict=True)
@@ -222,7 +222,7 @@ def index_put(x: Any, indices: Sequence[object], values: Any, accumulate: bool =
     x, given = as_operand(x), [as_operand(one) for one in indices]
     lead, rest = tuple(x.shape[: len(given)]), tuple(x.shape[len(given) :])
     if len(given) > x.ndim or not given:
-        raise ShapeError(f"index_put: {len(given)} indices for {x.ndim} axes")
+        raise ShapeError(f"index_put: {len(given)} indices for {axes_of(x.shape)}")
     places = ravel_multi_index(given, lead)
     rows = reshape(x, (product(lead), *rest))
     values = number_or_operand(values)

@@ -54,30 +54,25 @@ def _matmul_type(a: TensorType, b: TensorType) -> TensorType:
     return TensorType(batch + rows + columns, dtype)
 
 
-def _as_matrix(g: Any, a: Any, b: Any) -> Any:
-    """The cotangent with the axes that a vector operand lacks."""
-    if b.ndim == 1:
-        g = expand_dims(g, g.ndim)
-    if a.ndim == 1:
-        g = expand_dims(g, g.ndim - 1)
-    return g
-
-
-def _matmul_by_a(g: object, o: object, a: Any, b: Any) -> Any:
-    g = _as_matrix(g, a, b)
-    right = expand_dims(b, 0) if b.ndim == 1 else swapaxes(b, -1, -2)
-    result = matmul(g, right)
+def _matmul_by_a(g: Any, o: object, a: Any, b: Any) -> Any:
+    if b.ndim == 1:  # each element of g is that of a row: it times the vector
+        return unbroadcast(multiply(expand_dims(g, g.ndim) if g.ndim else g, b), a)
+    rows = expand_dims(g, g.ndim - 1) if a.ndim == 1 else g
+    result = matmul(rows, swapaxes(b, -1, -2))
     return unbroadcast(squeeze(result, result.ndim - 2) if a.ndim == 1 else result, a)
 
 
 def _matmul_by_b(g: Any, o: object, a: Any, b: Any) -> Any:
-    g = _as_matrix(g, a, b)
-    left = expand_dims(a, 0) if a.ndim == 1 else a
-    if b.ndim <= 2 and left.ndim > 2:
+    if a.ndim == 1:
+        if b.ndim == 1:
+            return unbroadcast(multiply(g, a), b)
+        a, g = expand_dims(a, 0), expand_dims(g, g.ndim - 1)
+    elif b.ndim <= 2 and a.ndim > 2:
         # one product over all rows instead of one per batch and a sum
-        left, g = (reshape(x, (product(x.shape[:-1]), x.shape[-1])) for x in (left, g))
-    result = matmul(swapaxes(left, -1, -2), g)
-    return unbroadcast(squeeze(result, result.ndim - 1) if b.ndim == 1 else result, b)
+        lead = a.ndim - 1
+        a = reshape(a, (product(a.shape[:lead]), a.shape[lead]))
+        g = reshape(g, (product(g.shape[:lead]), *g.shape[lead:]))
+    return unbroadcast(matmul(swapaxes(a, -1, -2), g), b)
 
 
 def _laid_out_as(operand: Any, a: Any, b: Any) -> Any:
@@ -93,6 +88,11 @@ def _laid_out_as(operand: Any, a: Any, b: Any) -> Any:
     return small_product(b.T, a.T).T if turned else small_product(a, b)
 
 
+def _is_turned(stack: Any) -> bool:
+    """Whether the matrices of a stack lie column after column; False of one that is not kept."""
+    return isinstance(stack, np.ndarray) and stack.swapaxes(-1, -2).flags.c_contiguous
+
+
 def _matmul_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) -> Sequence[Any]:
     if len(a.shape) == 2 and len(b.shape) == 2:
         return [
@@ -100,6 +100,17 @@ def _matmul_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) 
             for position in positions
         ]
     rules = _matmul_by_a, _matmul_by_b
+    if len(b.shape) == 1 and len(a.shape) > 1:
+        # for plain arrays a product of matrices with one column and one row is the faster one
+        return [
+            rules[1](g, o, a, b) if position else _matmul_numpy(g[..., None], b[None])
+            for position in positions
+        ]
+    if len(a.shape) == 1 and len(b.shape) > 2 and _is_turned(b):
+        stack = b.swapaxes(-1, -2)  # a @ b is stack @ a
+        found = _matmul_arrays([1 - position for position in positions], g, o, stack, a)
+        pairs = zip(positions, found, strict=True)
+        return [one.swapaxes(-1, -2) if position else one for position, one in pairs]
     if len(b.shape) == 2 and len(a.shape) > 2 and 1 in positions:
         rows, columns = (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) for x in (a, g))
         by_b = _laid_out_as(b, rows.T, columns)
@@ -107,12 +118,33 @@ def _matmul_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) 
     return [rules[position](g, o, a, b) for position in positions]
 
 
+MANY = 16  # matrices of a stack, from which on a call of the BLAS for each is what takes the time
+
+
 def _matmul_numpy(a: Any, b: Any) -> Any:
-    if a.size > 1 and b.size > 1 and a.ndim <= 2 and b.ndim <= 2:
-        return a.dot(b)  # as `small_product`, without its call
+    if a.size > 1 and b.size > 1:
+        if a.ndim <= 2 and b.ndim <= 2:
+            return a.dot(b)  # as `small_product`, without its call
+        if a.ndim > 2 and 1 <= b.ndim <= 2 and a.size >= MANY * a.shape[-2] * a.shape[-1]:
+            if 1 in b.shape or b.ndim == 1:
+                return _by_thin(a, b)
+        elif a.ndim > 1 < b.ndim and a.shape[-1] == 1 == b.shape[-2]:
+            return a * b
     if not a.ndim or not b.ndim:
         _matmul_type(type_of(a), type_of(b))  # which says better than NumPy what is wrong
     return np.matmul(a, b)
+
+
+def _by_thin(stack: Any, thin: Any) -> Any:
+    """A stack of matrices times one vector, column or row: one product of all their rows.
+
+    NumPy multiplies matrix by matrix. Measured on 1024 of 16 x 32 in float32, one thread, in us: by
+    a vector 54 and 27, columns by a row 513 and 62.
+    """
+    found = np.empty((*stack.shape[:-1], *thin.shape[1:]), np.result_type(stack, thin))
+    rows = stack.reshape(-1, stack.shape[-1])
+    rows.dot(thin, out=found.reshape(-1, *thin.shape[1:]))
+    return found
 
 
 def _batched_product(

@@ -19,10 +19,12 @@ from staticgraph.compare.given import Given, given
 from staticgraph.compare.kinds import COMPILED, Contender, Kind, thread_variables
 from staticgraph.compare.meter import Meter, Need
 from staticgraph.compare.own.memory import Resident
+from staticgraph.compare.own.records import NotFinite
 from staticgraph.compare.own.specs import Inputs, Sizes, shown
 from staticgraph.compare.own.subject import Subject
 from staticgraph.compare.process import ContenderError, Process
 from staticgraph.compare.records import Settings
+from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.inspect.limits import Bound
 
@@ -105,6 +107,7 @@ class AtSize:
     inputs: tuple[Given, ...] = ()
     looks: dict[str, Any] = field(default_factory=dict)
     exact: list[Any] | None = None
+    not_finite: tuple[NotFinite, ...] = ()
 
     @property
     def moved(self) -> int:
@@ -248,6 +251,7 @@ class Contest:
         eager = next((x for x in point.taken if x.contender.kind.name == EAGER), None)
         if eager is None or eager.failure is not None:
             return
+        point.not_finite = not_finite(eager.results, self.task.gradient)
         for taken in point.taken:
             if taken.failure is None:
                 taken.agreement = against(eager.results, taken.results, point.exact)
@@ -305,6 +309,18 @@ class Contest:
             once = (x.once for x in self.points[0].taken if x.contender.kind.name == COMPILED)
             found = [seconds for seconds in once if seconds is not None]
         return (median(found) if found else None), (median(self.warm) if self.warm else None)
+
+
+def not_finite(results: Sequence[Array], gradient: Sequence[str]) -> tuple[NotFinite, ...]:
+    """Which results have inf or nan: values, then the gradients by these inputs."""
+    values = len(results) - len(gradient)
+    names = [f"value {i}" for i in range(values)] if values > 1 else ["the value"]
+    names += [f"the gradient by {name}" for name in gradient]
+    found = []
+    for name, one in zip(names, results, strict=True):
+        if is_inexact(one.dtype) and (lost := one.size - int(np.count_nonzero(np.isfinite(one)))):
+            found.append(NotFinite(name, lost, one.size))
+    return tuple(found)
 
 
 def task_of(task: Task, contender: Contender) -> dict[str, Any]:

@@ -113,9 +113,10 @@ def _point(
         entries=(*entries, *missing),
         ops=tuple(OpTime(*found) for found in at.looks.get(EAGER, {}).get("ops", ())),
         steps=tuple(
-            StepTime(tuple(ops), tuple(lines), seconds)
-            for ops, lines, seconds in at.looks.get(COMPILED, {}).get("steps", ())
+            StepTime(tuple(ops), tuple(lines), seconds, tuple(inside))
+            for ops, lines, seconds, inside in at.looks.get(COMPILED, {}).get("steps", ())
         ),
+        not_finite=at.not_finite,
     )
 
 

@@ -37,11 +37,15 @@ class OpTime:
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """A step of the compiled call: its ops, their lines, its seconds when run by itself."""
+    """A step of the compiled call: its ops, their lines, its seconds when run by itself.
+
+    `inside`: of a loop or a branch the ops of the longest step in it, forward or reverse.
+    """
 
     ops: tuple[str, ...]
     lines: tuple[str, ...]
     seconds: float
+    inside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,20 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class NotFinite:
+    """How many elements of one of eager's results are inf or nan.
+
+    Attributes:
+        result: `the value`, or `the gradient by x`.
+        count: of so many elements, `size`.
+    """
+
+    result: str
+    count: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """All contenders at one size.
 
@@ -98,6 +116,7 @@ class Point:
         entries: one per contender and number of threads.
         ops: where eager time goes.
         steps: where compiled time goes.
+        not_finite: the results that have inf or nan, eagerly.
     """
 
     sizes: Mapping[str, int]
@@ -109,6 +128,7 @@ class Point:
     entries: tuple[Entry, ...] = ()
     ops: tuple[OpTime, ...] = ()
     steps: tuple[StepTime, ...] = ()
+    not_finite: tuple[NotFinite, ...] = ()
 
     def entry(self, contender: str) -> Entry | None:
         """The measurement of a contender, with its better number of threads."""

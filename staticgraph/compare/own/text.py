@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 MOST_OPS = 6
 LEGEND = (
-    "of limit: what of a call's time the machine needs at least; once: to the first result at that "
-    "size, with compiling; ahead after: calls\nuntil compiled has taken less time in all than this "
-    "one; when warm: the same from the kernel cache; difference: from eager, of the largest element"
+    "ahead after: calls until compiled, compiling included, has taken less time in all than this "
+    "one; when warm: the same once the kernel cache has it\nof limit: what of a call's time the "
+    "machine needs at least; once: to the first result at that size, with compiling; difference: "
+    "from eager,\nof the largest element, where it is finite"
 )
 HEADS = ("", "threads", "median", "minimum", "of limit", "once", "memory", "ahead after",
          "when warm", "difference")  # fmt: skip
@@ -31,7 +32,6 @@ def as_text(found: Measured) -> str:
         f"{computed(found)}; "
         f"{threads} thread{'s' if threads > 1 else ''}, medians of {found.settings.rounds} rounds "
         f"of {found.settings.seconds:g} s, in turn; {found.machine.processor}",
-        LEGEND,
     ]
     for point in found.points:
         limit = ""
@@ -39,6 +39,7 @@ def as_text(found: Measured) -> str:
             limit = f"the machine needs {duration(point.limit)} (by {point.bound_by})"
         lines += ["", "  ".join(part for part in (shown(point.sizes), limit) if part)]
         lines += table(HEADS, [row(one) for one in shown_entries(point)])
+    lines += [LEGEND] * bool(found.points)
     for point in found.points if len(found.points) < 2 else (found.points[0], found.points[-1]):
         lines += _where(point)
     lines += ["", *(f"- {sentence}" for sentence in found.verdict)]

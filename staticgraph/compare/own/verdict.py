@@ -37,6 +37,7 @@ def verdict(found: Measured) -> Iterator[str]:
         yield from _decorator(pairs)
         yield from _memory(pairs)
     yield from _peers(found)
+    yield from _not_finite(found.points)
     yield from _agreement(found)
     if not found.complete:
         yield "The run was interrupted: this is a part."
@@ -177,7 +178,10 @@ def _why(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
     longest = max(steps, key=lambda step: step.seconds, default=None)
     if longest is not None and whole and longest.seconds / whole >= DOMINANT:
         ops = ", ".join(dict.fromkeys(longest.ops))
-        yield f"{share(longest.seconds / whole)} of the compiled time {_at(last[0])} is {ops}."
+        inside = ", ".join(dict.fromkeys(longest.inside))
+        most = f", inside which {inside} takes longest" if inside else ""
+        percent = share(longest.seconds / whole)
+        yield f"{percent} of the compiled time {_at(last[0])} is {ops}{most}."
 
 
 def _limit(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
@@ -244,6 +248,21 @@ def _peers(found: Measured) -> Iterator[str]:
         yield f"{name} did not run it: {failure}"
 
 
+LOST = "NOT FINITE"
+"""How the sentence begins that says that results are inf or nan."""
+
+
+def _not_finite(points: Sequence[Point]) -> Iterator[str]:
+    """At the sizes with which eager gives inf or nan: how many, and of what."""
+    lost = [point for point in points if point.not_finite]
+    for point in _ends(lost):
+        parts = ", ".join(f"{x.count:,} of {x.size:,} in {x.result}" for x in point.not_finite)
+        yield (
+            f"{LOST}: {_at(point)} eager gives inf or nan: {parts}. There it is compared only that "
+            "the others have inf and nan at the same places."
+        )
+
+
 def _agreement(found: Measured) -> Iterator[str]:
     compared = [
         one
@@ -263,4 +282,5 @@ def _agreement(found: Measured) -> Iterator[str]:
                 f": they differ by up to {largest:.0e} of the largest element where eager itself "
                 "is as far from its value in float64"
             )
-        yield f"All agree with eager in {what}{note}."
+        where = ", where these are finite" if any(x.not_finite for x in found.points) else ""
+        yield f"All agree with eager in {what}{where}{note}."

@@ -11,6 +11,7 @@ from staticgraph.compare.given import HEADS
 from staticgraph.compare.kinds import COMPILED
 from staticgraph.compare.own import text
 from staticgraph.compare.own.specs import shown
+from staticgraph.compare.own.verdict import LOST
 from staticgraph.compare.report import html, numbers
 from staticgraph.compare.report.charts import Axis, Line, bars, colour_of, lines
 from staticgraph.compare.report.numbers import duration, megabytes, share
@@ -86,7 +87,7 @@ def _ends(points: Sequence[Point]) -> Sequence[Point]:
 
 
 def _sentence(one: str) -> str:
-    bad = " class='bad'" if one.startswith("MISMATCH") else ""
+    bad = " class='bad'" if one.startswith(("MISMATCH", LOST)) else ""
     return f"<li{bad}>{_with_code(one)}</li>"
 
 
@@ -293,6 +294,7 @@ def _details(point: Point) -> str:
         f"{one.contender}: {one.failure}" for one in point.entries if one.failure
     )
     content = html.table(text.HEADS, rows, COMPILED)
+    content += f"<p class='sub'>{escape(text.LEGEND)}</p>"
     content += "".join(f"<p class='bad'>{_with_code(line)}</p>" for line in failed)
     return html.details(f"{_at(point)}: {_work(point)}", content)
 

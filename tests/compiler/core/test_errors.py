@@ -53,7 +53,8 @@ W = sg.variable(np.ones((3, 2), np.float32), "w")
          lambda: sg.cross_entropy(X, sg.sum(X, 1))),
         (sg.DTypeError, r"logical_and: float32\[x.0, 3\] is not bool: .*", lambda: X & X),
         (sg.GraphError, rf"<placeholder 'x': float32\[x.0, 3\]> {LINE} has no truth value before "
-         r"it runs: use where, maximum, minimum or clip instead of if", lambda: bool(X)),
+         r"it runs: use where, maximum, minimum, clip or sg.cond instead of if, or sg.function",
+         lambda: bool(X)),
         (sg.GraphError, rf"<.*> {LINE} has no value before it runs: use run or compile",
          lambda: np.asarray(X)),
         (sg.GraphError, rf"<.*> {LINE} has no value before it runs: run or compile it, and take "

@@ -113,7 +113,7 @@ SHAPES: list[tuple[Callable[[], Any], str]] = [
         r"embed: axis 0 of float32\[3\] from 3 by 1 goes past 5",
     ),
     (lambda: ops.pad(X, [(1, 1)] * 3), "pad: 3 pairs of widths for 2 axes"),
-    (lambda: X[0, 1, 2], "getitem: 3 indices for 2 axes"),
+    (lambda: X[0, 1, 2], r"getitem: 3 indices for 2 axes of shape \(2, 3\)"),
     (lambda: X[..., 0, ...], "getitem: more than one ellipsis"),
     (lambda: X[::0], r"getitem: the step of slice\(None, None, 0\) is 0"),
     (lambda: X[B], r"getitem: how many elements a mask takes depends on its values: .*size=n"),
@@ -259,7 +259,10 @@ class Eager(Operand):
 
 GRAPHS: list[tuple[Callable[[], Any], str]] = [
     (lambda: bool(X > 0), r"<greater: bool\[2, 3\]> \(.*_errors.py:\d+\) has no truth value"),
-    (lambda: 1 if X.sum() > 0 else 2, "has no truth value .*: use where, maximum, minimum or clip"),
+    (
+        lambda: 1 if X.sum() > 0 else 2,
+        "has no truth value .*: use where, maximum, minimum, clip or sg.cond .*, or sg.function",
+    ),
     (lambda: np.asarray(X), r"<placeholder 'x': .*> \(.*\) has no value before it runs"),
     (lambda: X + Eager(), r"add: an eager tensor of shape \(3,\) meets a symbolic expression"),
     (lambda: op_named("convolve"), "no op is named 'convolve'"),

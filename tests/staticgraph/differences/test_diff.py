@@ -12,6 +12,7 @@ import pytest
 import dynamic
 import staticgraph as sg
 from staticgraph.differences.records import Diff, Row
+from staticgraph.differences.rows import numbered
 from staticgraph.dynamic.kernels import native
 
 pytestmark = pytest.mark.slow
@@ -272,3 +273,22 @@ def test_sums_that_cancel_move_by_what_their_terms_may() -> None:
             lambda x: x.sum() - sg.flip(x, 0).sum() + (x - sg.flip(x, 0)).sum(), v * scale
         )
         assert found.agrees, str(found)
+
+
+def test_values_of_an_unrolled_loop_are_told_apart() -> None:
+    def unrolled(x: Any) -> Any:
+        for _ in range(3):
+            x = sg.tanh(x @ W[:, :1])[:, :1] * np.ones((1, 8), "f4")
+        return x.sum()
+
+    found = sg.diff(unrolled, X)
+    titles = [row.title for row in found.values]
+    products = [one for one in titles if one.startswith("matmul")]
+    assert products == ["matmul, 1st of 3", "matmul, 2nd of 3", "matmul, 3rd of 3"]
+    assert titles[-1] == "sum"
+    assert "most apart, as a share of what rounding explains, is " in found.verdict
+    some = found.values[0]
+    many = [row.nth for row in numbered(112 * [dataclasses.replace(some, nth="")])]
+    assert [many[i] for i in (0, 10, 20, 111)] == [
+        f"{one} of 112" for one in ("1st", "11th", "21st", "112th")
+    ]

@@ -12,7 +12,7 @@ import pytest
 import dynamic
 import staticgraph as sg
 from staticgraph.compiler.core.errors import OptionError
-from staticgraph.tracing.explained import OFTEN
+from staticgraph.tracing.explained import OFTEN, PLAIN_OFTEN
 from staticgraph.tracing.functions import KEPT
 
 X = np.ones(2)
@@ -55,7 +55,7 @@ def test_what_goes_back_and_forth_is_traced_twice() -> None:
 
 def test_no_more_surroundings_are_kept_than_kept() -> None:
     k = 0
-    f = sg.function(lambda x: x * k, debug=True)
+    f = sg.function(lambda x: x * k, lint="off", debug=True)
     for k in range(2 * KEPT):
         np.testing.assert_array_equal(f(X), k * X)
     assert len(f.traces) == KEPT
@@ -188,10 +188,26 @@ def test_what_changes_in_each_call_is_told_of_once() -> None:
             quiet(X)
     told = sorted(str(one.message) for one in caught)
     assert len(told) == 2
-    assert f"rated: traced again {OFTEN} times because config.rate was another" in told[0]
+    because = f"rated: traced again {PLAIN_OFTEN} times because config.rate was another each time"
+    assert f"{because} ({PLAIN_OFTEN - 1}.0, then {PLAIN_OFTEN}.0)" in told[0]
+    assert "keep it in an sg.variable" in told[0]
     assert "what weights holds was another each time" in told[1]
     assert "leave out float()" in told[1]
     assert {one.filename for one in caught} == {__file__}
+
+
+def test_each_guard_is_listed_once_as_the_newest_trace_has_it() -> None:
+    table, scale = {"p": 0.5}, 0.0
+
+    scaled = sg.function(lambda x: x * scale * table["p"], debug=True)
+    for i in range(3):
+        table["p"], scale = i + 0.5, float(i)
+        scaled(X)
+    checked = [line.strip() for line in str(scaled.explain()).splitlines()]
+    for said in ("scale, which is closed over, is 2.0", "the keys of table are ['p']",
+                 "table, which is closed over, is the same dict", "table['p'] is 2.5"):  # fmt: skip
+        assert sum(line.startswith(said) for line in checked) == 1, said
+    assert sum(" closed over, is " in line for line in checked) == 2
 
 
 def test_of_many_guards_those_of_a_modules_parts_are_counted() -> None:

@@ -77,7 +77,9 @@ class Way:
     def results(self) -> list[Any]:
         """Of a call, as arrays."""
         found = self.run()
-        return list(found) if isinstance(found, list | tuple) else [found]
+        results = list(found) if isinstance(found, list | tuple) else [found]
+        effects = self.function.traces[-1].effects  # of an `if`, say, which side was taken
+        return results if effects is None else results[: effects.results]
 
     def look(self, file: str) -> dict[str, Any]:
         """The steps of the kernel, its text, the graph, and what a call moves and computes."""
@@ -87,7 +89,10 @@ class Way:
         found = self.executable.profile(*self.feeds)
         moved, flops = least_work(self.executable, self.feeds)
         return {
-            "steps": [[list(one.ops), list(one.lines), one.seconds] for one in found.steps],
+            "steps": [
+                [list(one.ops), list(one.lines), one.seconds, list(_longest_inside(one))]
+                for one in found.steps
+            ],
             "source": self.executable.source,
             "graph": to_text(self.executable.definition),
             "bytes": moved,
@@ -95,6 +100,15 @@ class Way:
             "traces": len(self.function.traces),
             "needs": self.needs,
         }
+
+
+def _longest_inside(step: Any) -> tuple[str, ...]:
+    """The ops of the longest step that a loop or branch has inside of it, at any depth."""
+    while step.inside:
+        step = max(step.inside, key=lambda one: one.seconds)
+        if not step.inside:
+            return tuple(step.ops)
+    return ()
 
 
 def _is_floating(value: object) -> bool:

@@ -103,8 +103,18 @@ class _Watch:
         self.waiting = None
 
 
+CALLED = {"matmul": "matmul", "addmm": "linear"}
+"""What is written, by the op of a node that has the name of PyTorch's last step for it.
+
+Of a stack of matrices that is a view of the product of all rows: `UnsafeViewBackward0`.
+"""
+
+
 def _op(node: Any) -> str:
-    """`mul` of `MulBackward0`, `nll_loss` of `NllLossBackward0`."""
+    """`mul` of `MulBackward0`, `nll_loss` of `NllLossBackward0`; a product is `matmul`."""
+    recipe = getattr(node, "recipe", None)
+    if recipe is not None and recipe.op.name in CALLED:
+        return CALLED[recipe.op.name]
     name = str(node.name()).rstrip("0123456789").removesuffix("Backward")
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 

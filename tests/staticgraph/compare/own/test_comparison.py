@@ -23,7 +23,7 @@ from staticgraph.compare.figures import Ahead
 from staticgraph.compare.given import given
 from staticgraph.compare.own import run
 from staticgraph.compare.own.comparison import Comparison
-from staticgraph.compare.own.records import SCHEMA, Entry
+from staticgraph.compare.own.records import SCHEMA, Entry, StepTime
 from staticgraph.compare.own.verdict import verdict
 from staticgraph.compare.own.work import least_work
 from staticgraph.compare.process import SERVER
@@ -83,8 +83,8 @@ def test_where_the_time_goes_is_told_with_lines(found: Comparison) -> None:
     for point in found.points:
         forward = [op for op in point.ops if op.direction == "forward"]
         backward = [op for op in point.ops if op.direction == "backward"]
-        assert {"mv", "tanh", "sub", "pow", "mean", "mul"} <= {op.op for op in forward}
-        assert {"mv", "tanh", "sub", "pow", "mean", "mul"} <= {op.op for op in backward}
+        assert {"matmul", "tanh", "sub", "pow", "mean", "mul"} <= {op.op for op in forward}
+        assert {"matmul", "tanh", "sub", "pow", "mean", "mul"} <= {op.op for op in backward}
         assert all(op.seconds > 0 for op in point.ops)
         (tanh,) = (op for op in forward if op.op == "tanh")
         line = _loss.__code__.co_firstlineno + 1
@@ -255,6 +255,45 @@ def test_nothing_agrees_where_eager_is_alone(found: Comparison) -> None:
     said = " ".join(verdict(_with(found, change)))
     assert "compiled, sg.function could not run it: Error: no" in said
     assert "agree" not in said
+
+
+def test_what_is_not_finite_is_said_and_a_branch_is_no_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run, "Meter", lambda numbers: FoundLimits(LIMITS))
+
+    def loss(x: Any, q: Any) -> Any:
+        y = sg.log(x) @ q
+        if q.sum() > 0:
+            return (sg.tanh(y) ** 2).sum()
+        return y.sum()
+
+    x = -np.ones((4, 3, 2), "float32")
+    x[0] = 1.0
+    found = compare_functions(loss, {"x": x, "q": np.ones(2, "float32")}, **QUICK)
+    (point,) = found.points
+    assert [(one.result, one.count, one.size) for one in point.not_finite] == [
+        ("the value", 1, 1), ("the gradient by x", 18, 24), ("the gradient by q", 2, 2),
+    ]  # fmt: skip
+    assert all(one.agrees for one in point.entries)
+    said = [one for one in found.verdict if "finite" in one.lower()]
+    assert said[0].startswith(
+        "NOT FINITE: here eager gives inf or nan: 1 of 1 in the value, 18 of 24 in the gradient by"
+    )
+    assert said[1].startswith(
+        "All agree with eager in values and gradients, where these are finite"
+    )
+    assert said[0] in str(found)
+    assert f"<li class='bad'>{said[0]}" in page(found)
+    products = {op.op for op in point.ops if op.line == str(loss.__code__.co_firstlineno + 1)}
+    assert products == {"log", "matmul"}  # not PyTorch's last step, a view
+
+
+def test_of_a_branch_the_longest_step_inside_is_named(found: Comparison) -> None:
+    branch = StepTime(("cond",), (), 1.0, ("multiply", "tanh"))
+    points = tuple(replace(point, steps=(branch,)) for point in found.points)
+    said = " ".join(verdict(replace(found, points=points)))
+    assert "100 % of the compiled time at n = 64 is cond, inside which multiply, tanh takes" in said
 
 
 def test_what_rounding_explains_agrees() -> None:
