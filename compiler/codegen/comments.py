@@ -13,10 +13,10 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from staticgraph.compiler.core.lowering import Nested
-from staticgraph.compiler.core.source import gradient_of, place_of
+from staticgraph.compiler.core.source import gradient_of, mark_of, place_of
 from staticgraph.compiler.graph.definition import LEAVES, Definition
 from staticgraph.compiler.ir.records import (
     NOWHERE,
@@ -43,6 +43,21 @@ _ASSIGNED = re.compile(r"([A-Za-z_]\w*)\s*[-+*/@]?=(?!=)", re.ASCII)
 _OTHERS = re.compile(r"[^A-Za-z0-9_.]+")
 
 
+class Row(NamedTuple):
+    """A line of a text.
+
+    Attributes:
+        line: the text.
+        node: the number of the node of which it computes a part, or the input, variable or constant
+            that it reads; None for others.
+        of: the same, or the node whose value it reads or begins.
+    """
+
+    line: str
+    node: int | None = None
+    of: int | None = None
+
+
 class Comments:
     """Tells of nodes, by their numbers in the kernel.
 
@@ -51,7 +66,9 @@ class Comments:
             of the variable which the line in the program assigns.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, turns: bool = False) -> None:
+        """`turns`: marks tell when a line is run again, so that it assigns its name again."""
+        self._turns = turns
         nodes = self.nodes = kernel.nodes()
         self.readable = readable_files()
         self.names: dict[int, str] = {}
@@ -69,49 +86,41 @@ class Comments:
 
         `loops`: the lines of loops and branches.
         """
-        last: dict[str, int] = {}
+        without = {*loops, *(graph.nodes[new].source for _, new in graph.updates)}
+        last: dict[tuple[str, int | None], int] = {}
         for number, node in enumerate(graph.nodes):
-            if node.op not in LEAVES and node.op is not copy:
-                last[node.source] = number
-        for source in (*loops, *(graph.nodes[new].source for _, new in graph.updates)):
-            last.pop(source, None)
-        found = {number: self.assigned(source) for source, number in last.items()}
+            if node.op not in LEAVES and node.op is not copy and node.source not in without:
+                last[node.source, mark_of(node.source) if self._turns else None] = number
+        found = {number: self.assigned(source) for (source, _), number in last.items()}
         return {number: name for number, name in found.items() if name}
 
     def assigned(self, place: str) -> str:
         """The variable that the user's line at a place assigns; empty if it assigns none.
 
-        What a line puts into a tuple, list or dict is not the variable's value.
+        What a line puts into a tuple, list or dict is not the variable's value, nor is that of the
+        last of several statements.
         """
         text = self.text(place)
         match = _ASSIGNED.match(text)
-        return match[1] if match and not _makes_container(text) else ""
+        return match[1] if match and not _assigns_other(text) else ""
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
         """The text of `rows`."""
-        return "\n".join([line for line, _ in self.rows(unit, nodes, head)]) + "\n"
+        return "\n".join([row.line for row in self.rows(unit, nodes, head)]) + "\n"
 
-    def rows(
-        self, unit: Function, nodes: Sequence[int], head: str = ""
-    ) -> list[tuple[str, int | None]]:
+    def rows(self, unit: Function, nodes: Sequence[int], head: str = "") -> list[Row]:
         """A unit, each statement with its op and line, below the user's lines that it computes.
 
         Args:
             nodes: the numbers of the nodes that all its calls compute.
             head: what is between, such as a decorator.
-
-        Returns:
-            Its lines, each with the number of the node of which it computes a part, or the input,
-            variable or constant that it reads; None for others.
         """
         known: dict[int, str] = {}
         computed: list[int] = []
-        found: list[tuple[str, int | None]] = [
-            (f"def {unit.name}{signature(unit.parameters)}:", None)
-        ]
+        found = [Row(f"def {unit.name}{signature(unit.parameters)}:")]
         for line, one in lines(unit.body, INDENT):
             if not isinstance(one, Assign | Store | Evaluate):
-                found.append((line, None))
+                found.append(Row(line))
                 continue
             node = unit.first + (unit.node if one.node == NOWHERE else one.node)
             if node not in known:
@@ -120,12 +129,12 @@ class Comments:
                 computed.append(node)
             if len(line) > LONGEST:
                 above = f"{line[: -len(line.lstrip())]}# {known[node]}"
-                found += [(above, None), (line, node if self._computes(one, node) else None)]
+                found += [Row(above), Row(line, node if self._computes(one, node) else None, node)]
             else:
                 line = f"{line:<{COLUMN}}  # {known[node]}"
-                found.append((line, node if self._computes(one, node) else None))
+                found.append(Row(line, node if self._computes(one, node) else None, node))
         legend = [*self.legend([*computed, *nodes]), *([head] if head else [])]
-        return [*((line, None) for line in legend), *found]
+        return [*map(Row, legend), *found]
 
     def _computes(self, one: Assign | Store | Evaluate, node: int) -> bool:
         """Whether a statement is more than the beginning of a sum, or what was computed before."""
@@ -177,13 +186,17 @@ def readable_files() -> set[str]:
     return {*linecache.cache, *(one for one in files if isinstance(one, str))}
 
 
-def _makes_container(line: str) -> bool:
-    """Whether a statement on one line assigns a tuple, list, dict or set that it makes."""
+def _assigns_other(line: str) -> bool:
+    """Whether a line assigns something else than the last value that it computes.
+
+    That is a tuple, list, dict or set that it makes; or it is of several statements.
+    """
     try:
-        (one,) = ast.parse(line).body
+        statements = ast.parse(line).body
     except (SyntaxError, ValueError):  # a part of a statement
         return False
-    return isinstance(getattr(one, "value", None), ast.Tuple | ast.List | ast.Dict | ast.Set)
+    value = getattr(statements[0], "value", None)
+    return len(statements) > 1 or isinstance(value, ast.Tuple | ast.List | ast.Dict | ast.Set)
 
 
 def escaped(text: str) -> str:

@@ -78,7 +78,7 @@ class _Listing:
             nodes = tuple(node for call in calls[number] for node in call.nodes)
             alike = self._alike(calls[number])
             yield from (Line(""), Line(""))
-            for text, node in self.comments.rows(shown, nodes):
+            for text, node, _ in self.comments.rows(shown, nodes):
                 if node is not None:
                     yield Line(text, alike.get(node, (node,)))
                 else:

@@ -60,7 +60,9 @@ def mark_of(source: str) -> int | None:
 
 def of_gradient(op: str, source: str) -> str:
     """The source of what is computed for the gradient of an op."""
-    return in_scope(f"gradient of {op} at {place_of(source)}", scope_of(source))
+    made = in_scope(f"gradient of {op} at {place_of(source)}", scope_of(source))
+    mark = mark_of(source)
+    return made if mark is None else marked(made, mark)
 
 
 def place_of(source: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.compiler.codegen.bytecode import Call, Share
-from staticgraph.compiler.codegen.comments import Comments
+from staticgraph.compiler.codegen.comments import Comments, Row
 from staticgraph.compiler.codegen.kernel import Kernel
 from staticgraph.compiler.codegen.memory import Slot
 from staticgraph.compiler.codegen.naming import Names, calls_of, made_name, makers, named
@@ -196,10 +196,12 @@ class KernelFile:
         inputs, variables: the names of what `run` takes, which are the user's where they can be.
         comments: what is said of nodes.
         large: the constants that are saved beside it, by name.
+        turns: see `Comments`.
     """
 
     runner: KernelRunner
     kernel: Kernel
+    turns: bool = False
     inputs: list[str] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     large: dict[str, Any] = field(default_factory=dict)
@@ -215,7 +217,7 @@ class KernelFile:
         self._labels = kernel.labels
         self._placed = placed(kernel.units, kernel.program, set(table.address))
         self._calls = calls_of(kernel.program)
-        self.comments = Comments(kernel)
+        self.comments = Comments(kernel, self.turns)
         moving = (f"{part}_{at}" for part in ("place", "stack") for at in range(table.length))
         hosts = (name for one in kernel.hosts for name in host_names(one))
         units = (one.name for one in kernel.units)
@@ -242,7 +244,7 @@ class KernelFile:
         driver = self.driver(hosts.calls)
         run = "\n".join(['@np.errstate(all="ignore")', *self.run(driver)])
         units = [
-            "\n".join([line for line, _ in self.unit(i, "@compiled")])
+            "\n".join([row.line for row in self.unit(i, "@compiled")])
             for i in range(len(self.kernel.units))
         ]
         constants = list(self._constant_lines())
@@ -297,7 +299,7 @@ class KernelFile:
         lines += [f"from numba import {', '.join(numba)}"] if numba else []
         return "\n".join(lines)
 
-    def unit(self, number: int, decorator: str = "") -> list[tuple[str, int | None]]:
+    def unit(self, number: int, decorator: str = "") -> list[Row]:
         """The lines of a unit, each with the node that it computes, below the user's lines.
 
         NumPy's product needs no address.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.compiler.codegen.bytecode import HostCall
+from staticgraph.compiler.codegen.comments import Comments, Row
 from staticgraph.compiler.codegen.kernel import emit
 from staticgraph.compiler.codegen.naming import Names
 from staticgraph.compiler.core.dims import Unknown, evaluate
@@ -59,25 +60,27 @@ class Plain:
     Attributes:
         run: the function: `run(*inputs, **variables)`, a tuple of arrays unless there is one.
         file: the name under which its text is found, by tracebacks and debuggers.
-        rows: its lines, each with the node that it computes or None.
+        rows: its lines.
         nodes: the nodes by these numbers.
         names: what the user calls their values, of some.
         variables: the names that `run` gives to the variables, in the order of the runner's.
         defined: the nodes of the graph as it was defined, by the user's names for their values.
+        comments: what is said of nodes.
     """
 
     run: Callable[..., Any]
     file: str
-    rows: tuple[tuple[str, int | None], ...]
+    rows: tuple[Row, ...]
     nodes: Mapping[int, Node]
     names: Mapping[int, str]
     variables: tuple[str, ...]
     defined: Mapping[str, int]
+    comments: Comments
 
     @property
     def text(self) -> str:
         """The whole text."""
-        return "".join(f"{line}\n" for line, _ in self.rows)
+        return "".join(f"{row.line}\n" for row in self.rows)
 
     def forget(self) -> None:
         """Its text need not be found any more."""
@@ -87,20 +90,20 @@ class Plain:
 def plain(runner: KernelRunner, sizes: Mapping[Unknown, int]) -> Plain:
     """The kernel of a runner as plain Python, for inputs of these sizes."""
     kernel = emit(runner.lowered, not runner.options.fuse, shared=False)
-    file = KernelFile(runner, kernel)
+    file = KernelFile(runner, kernel, turns=True)
     steps = {host_name(one): one for one in kernel.hosts}
     calls = {one.at: f"{name}({{}})" for name, one in steps.items()}
     driver = file.driver(calls, OutOfRangeError.__name__)
     run = list(file.run(driver))
-    parts: list[Sequence[tuple[str, int | None]]] = [[(line, None) for line in HEAD.split("\n")]]
+    parts: list[Sequence[Row]] = [[*map(Row, HEAD.split("\n"))]]
     if driver.failing:
-        parts.append([(line, None) for line in file.failures(driver.failing)])
+        parts.append([*map(Row, file.failures(driver.failing))])
     parts += [file.unit(i) for i in range(len(kernel.units))]
-    parts.append([(line, _computed(line, steps)) for line in run])
+    parts.append([Row(line, _computed(line, steps)) for line in run])
     rows = tuple(_apart(parts))
     nodes = file.comments.nodes
     name = _free_name(runner.name)
-    text = "".join(f"{line}\n" for line, _ in rows)
+    text = "".join(f"{row.line}\n" for row in rows)
     module: dict[str, Any] = {**_library(), **dict(file.elements()), "__name__": name}
     module[OutOfRangeError.__name__] = OutOfRangeError
     narrow = {
@@ -113,7 +116,9 @@ def plain(runner: KernelRunner, sizes: Mapping[Unknown, int]) -> Plain:
     exec(compile(text, name, "exec"), module)
     weakref.finalize(module["run"], linecache.cache.pop, name, None)  # a traceback may hold it
     names, variables = file.comments.names, tuple(file.variables)
-    return Plain(module["run"], name, rows, nodes, names, variables, _defined(file))
+    return Plain(
+        module["run"], name, rows, nodes, names, variables, _defined(file), file.comments
+    )  # fmt: skip
 
 
 def _defined(file: KernelFile) -> dict[str, int]:
@@ -124,12 +129,10 @@ def _defined(file: KernelFile) -> dict[str, int]:
     return {name: number for number, name in sorted(named.items())}
 
 
-def _apart(
-    parts: Sequence[Sequence[tuple[str, int | None]]],
-) -> Iterator[tuple[str, int | None]]:
+def _apart(parts: Sequence[Sequence[Row]]) -> Iterator[Row]:
     """The lines of definitions below one another, apart by two empty lines."""
     for i, part in enumerate(parts):
-        yield from [("", None)] * (2 if i else 0)
+        yield from [Row("")] * (2 if i else 0)
         yield from part
 
 

@@ -10,7 +10,7 @@ import builtins
 import ctypes
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import field
 from types import FrameType
 from typing import Any, TypeAlias
@@ -18,18 +18,54 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
-from staticgraph.compiler.core.record import mutable
+from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.values import Array
-from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.export.assigned import Assigned
+from staticgraph.compiler.graph.definition import LEAVES, Definition
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.ops import leaves
 
-Lookup: TypeAlias = "Callable[[str], Callable[[], object] | None]"
-"""What gives the value of a name; None for a name that it does not know."""
+END = sys.maxsize
+"""The mark of what is behind all statements."""
+
+
+@frozen(eq=False)
+class Known:
+    """What a name of the user's stands for.
+
+    Attributes:
+        value: gives it, or says why there is none.
+        by: the marks that statements may have which compute it.
+        is_input: whether it is the input of that name.
+        is_leaf: whether it is that, or what a loop or branch gives its body under that name.
+    """
+
+    value: Callable[[], object]
+    by: Container[int] = ()
+    is_input: bool = False
+    is_leaf: bool = False
+
+
+Lookup: TypeAlias = "Callable[[str, int | None], Known | None]"
+"""What a name stands for at the statement with a mark; None for a name that it does not know."""
 
 MOST = 12  # names that an error lists
 _NUMBERED = re.compile(r"([^\W\d]\w*?)_(\d+)")
+
+
+@frozen(eq=False)
+class Place:
+    """Where the kernel is.
+
+    Attributes:
+        mark: that of the statement which is next, by which the user's line is known.
+        fresh: the variables that have been assigned in this turn of the loops around it, in order,
+            each with the mark of the last statement that did, and whether it reads an input.
+    """
+
+    mark: int | None
+    fresh: Mapping[str, tuple[int | None, bool]]
 
 
 @mutable(eq=False)
@@ -38,48 +74,76 @@ class Around:
 
     Attributes:
         given: the arrays that the kernel reads, by the user's names.
+        own: who knows the names of a function, or else of a graph: these come first.
         lookups: who is asked for other names, one after the other.
         users: the user's names for values of the kernel.
         kept: what was assigned at the prompt under a name of no value.
     """
 
     given: Mapping[str, Array]
+    own: Lookup
     lookups: Sequence[Lookup]
     users: Collection[str] = ()
     kept: dict[str, object] = field(default_factory=dict)
 
-    def found(self, name: str) -> Callable[[], object] | None:
+    def found(self, name: str, mark: int | None) -> Callable[[], object] | None:
         """What gives the value of a name, or None."""
+        own = self.own(name, mark)
+        if own is not None and not (own.is_input and name in self.given):
+            return own.value
         if name in self.given:
             return lambda: self.given[name]
-        return next(filter(None, (lookup(name) for lookup in self.lookups)), None)
+        known = next(filter(None, (lookup(name, mark) for lookup in self.lookups)), None)
+        return None if known is None else known.value
+
+    def is_own(self, name: str, mark: int | None, by: int | None, reads: bool) -> bool:
+        """Whether the user's name stands for what a statement assigns to a variable of that name.
+
+        Args:
+            mark: that of where the kernel is.
+            by: that of the statement.
+            reads: whether it reads an input.
+        """
+        own = self.own(name, mark)
+        if own is None:
+            return True
+        return own.is_leaf if reads else by is not None and by in own.by
 
 
 class Locals(dict[str, Any]):
     """The names of a frame, for pdb: numbers behind them may be left out.
 
-    Of several with one name it is the last that was computed. Names around it are looked up when
-    they are asked for.
+    The user's names come first. What a name stands for is an element if the frame has computed that
+    for this place, and else looked up when it is asked for.
     """
 
-    def __init__(self, frame: FrameType, around: Around) -> None:
+    def __init__(self, frame: FrameType, around: Around, place: Place) -> None:
         super().__init__({**around.kept, **frame.f_locals})
-        self._frame, self._around = frame, around
+        self._frame, self._around, self._place = frame, around, place
         self._numbered: dict[str, str] = {}
         for name, given in around.given.items():
             own = self.get(name)
             if isinstance(own, np.ndarray) and own.dtype != given.dtype:
                 super().__setitem__(name, given.reshape(-1))  # not the bits that the kernel reads
-        numbered = [(one, found) for one in frame.f_locals if (found := _NUMBERED.fullmatch(one))]
-        for one, found in sorted(numbered, key=lambda pair: int(pair[1][2])):
+        for name in frame.f_locals:
+            known = around.own(name, place.mark)
+            if known is not None and not (known.is_input and name in around.given):
+                del self[name]
+        for one, (by, reads) in place.fresh.items():
+            found = _NUMBERED.fullmatch(one)
+            if found is None or one not in frame.f_locals:
+                continue
             name = found[1]
             is_hiding = hasattr(builtins, name) and name not in around.users
-            if name not in frame.f_locals and not is_hiding:
+            if name in frame.f_locals or is_hiding:
+                continue
+            if around.is_own(name, place.mark, by, reads):
                 self._numbered[name] = one
-                super().__setitem__(name, frame.f_locals[one])
+        for name, one in self._numbered.items():
+            super().__setitem__(name, frame.f_locals[one])
 
     def __missing__(self, name: str) -> Any:
-        found = self._around.found(name)
+        found = self._around.found(name, self._place.mark)
         if found is None:
             raise KeyError(name)
         return found()
@@ -91,7 +155,7 @@ class Locals(dict[str, Any]):
             OptionError: nothing reads that value, or it has another number of elements.
         """
         own = self._numbered.get(name, name)
-        if own in self._frame.f_locals:
+        if own in self and own in self._frame.f_locals:
             before = self[own]
             if isinstance(before, np.ndarray):
                 _fill(name, before, value)
@@ -103,7 +167,7 @@ class Locals(dict[str, Any]):
             super().__setitem__(own, value)
         elif name in self._around.given:
             _fill(name, self._around.given[name], value)
-        elif self._around.found(name) is not None:
+        elif self._around.found(name, self._place.mark) is not None:
             raise OptionError(
                 f"step: nothing reads {name!r} here, so that setting it would change nothing; "
                 f"what can be set is {self._settable()}"
@@ -113,8 +177,9 @@ class Locals(dict[str, Any]):
         super().__setitem__(name, value)
 
     def _settable(self) -> str:
-        own = {*self._numbered.values()}
-        names = [*self._numbered, *(one for one in self._frame.f_locals if one not in own)]
+        hidden = {*self._numbered, *self._numbered.values()}
+        own = (one for one in self if one in self._frame.f_locals and one not in hidden)
+        names = [*self._numbered, *own]
         names += [one for one in self._around.given if one not in names]
         more = [f"{len(names) - MOST} more"] if len(names) > MOST else []
         return ", ".join([*names[:MOST], *more])
@@ -133,14 +198,14 @@ def _fill(name: str, array: Array, value: object) -> None:
 
 def of_definition(
     definition: Definition,
-    names: Mapping[str, int],
+    names: Assigned,
     inputs: Sequence[Array],
     variables: Mapping[int, Array],
 ) -> Lookup:
     """Who computes values of a graph as it was defined, op by op.
 
     Args:
-        names: the nodes by their names.
+        names: the names of its values.
         inputs: the arrays of its inputs.
         variables: those of its variables, by node.
     """
@@ -152,9 +217,19 @@ def of_definition(
         feeds |= dict(zip((made[node] for node in definition.inputs), inputs, strict=True))
         return computed(made[number], feeds)
 
-    def found(name: str) -> Callable[[], object] | None:
-        number = names.get(name)
-        return None if number is None else lambda: value(number)
+    def refused(why: str) -> Array:
+        raise NameError(why)
+
+    def found(name: str, mark: int | None) -> Known | None:
+        at = END if mark is None else mark
+        given = names.before(name, at)
+        if given is None:
+            return None
+        if isinstance(given, str):
+            return Known(lambda: refused(given), {at}, is_leaf=names.is_in_body(name, at))
+        op = made[given].op
+        is_input = op in (leaves.placeholder, leaves.variable)
+        return Known(lambda: value(given), {given, at}, is_input, op in LEAVES)
 
     return found
 

@@ -6,6 +6,7 @@ import pdb
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -13,11 +14,14 @@ import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.record import frozen
-from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.core.source import mark_of, marked, place_of
 from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.export.assigned import Assigned, turns
 from staticgraph.compiler.export.plain import LIBRARY, Plain, comes_from, plain
-from staticgraph.compiler.export.prompt import Around, Locals, Lookup, of_definition
-from staticgraph.compiler.graph.definition import LEAVES, Definition
+from staticgraph.compiler.export.prompt import Around, Locals, Lookup, Place, of_definition
+from staticgraph.compiler.export.whereabouts import Whereabouts
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
 from staticgraph.compiler.graph.state import holding, write
 from staticgraph.compiler.runtime.arguments import as_inputs, in_order
 from staticgraph.compiler.runtime.sizes import check_sizes, sizes_of
@@ -46,13 +50,14 @@ def step(
     kwargs: Mapping[str, object],
     session: Session,
     told: KernelRunner,
-    names: tuple[Sequence[Lookup], Sequence[Lookup]] = ((), ()),
+    names: tuple[Lookup, Lookup] | None = None,
 ) -> list[Array] | None:
     """The results of a kernel run under pdb; see `Executable.step`. None if it was left.
 
     Args:
         told: who is told of inf and nan before anything is updated.
-        names: who is asked for names that the kernel does not have, before the graph and after.
+        names: who knows the names of a function, and those around it; None for a graph that was
+            not made of one.
     """
     commands, stdin = session.commands, session.stdin
     if commands is not None and (isinstance(commands, str) or stdin is not None):
@@ -63,12 +68,14 @@ def step(
     inputs = [np.array(one, order="C") for one in as_inputs(runner.name, runner.feeds, given)]
     sizes = sizes_of(runner.feeds, inputs)
     check_sizes(runner.definition, sizes)
+    if names is None:
+        runner = runner.over(_with_marks(runner.definition))
     made = plain(runner, sizes)
     stops = _stops(made, runner.definition, runner.name, session.break_at)
     with holding(runner.states, changes=False):
         copies = [state.array.copy() for state in runner.states]
     around = _around(runner, made, inputs, copies, names)
-    debugger = _Debugger(made.file, stops, session, around)
+    debugger = _Debugger(made, stops, session, around)
     with np.errstate(all="ignore"):
         found = debugger.runs(made.run, inputs, dict(zip(made.variables, copies, strict=True)))
     made.forget()  # but for a traceback
@@ -93,7 +100,7 @@ def _around(
     made: Plain,
     inputs: Sequence[Array],
     variables: Sequence[Array],
-    names: tuple[Sequence[Lookup], Sequence[Lookup]],
+    names: tuple[Lookup, Lookup] | None,
 ) -> Around:
     """What names mean that a frame of the kernel does not have."""
     nodes = [node for _, node in runner.launch_plan.variables]
@@ -102,9 +109,32 @@ def _around(
     given |= {name: one for name, one in zip(known, variables, strict=True) if name}
     given |= {feed.name: one for feed, one in zip(runner.feeds, inputs, strict=True)}
     before = {node: one.copy() for node, one in zip(nodes, variables, strict=True)}
-    graph = of_definition(runner.definition, made.defined, [*map(np.copy, inputs)], before)
-    first, last = names
-    return Around(given, [*first, graph, *last], {*made.names.values(), *given})
+    assigned = Assigned(runner.definition, made.comments, names is not None)
+    graph = of_definition(runner.definition, assigned, [*map(np.copy, inputs)], before)
+    own, *others = (graph,) if names is None else (names[0], graph, names[1])
+    return Around(given, own, others, {*made.names.values(), *given})
+
+
+def _with_marks(definition: Definition) -> Definition:
+    """The same, with the last number of its turn as the mark of each node's source.
+
+    What is in the body of a loop or branch has the number of that.
+    """
+    marks = {number: turn[-1] for turn in turns(definition) for number in turn}
+    nodes = [_with_mark(node, marks.get(node.id, node.id), node.id) for node in definition.nodes]
+    return replace(definition, nodes=tuple(nodes))
+
+
+def _with_mark(node: Node, mark: int, inside: int) -> Node:
+    attrs = {key: _body_with_mark(value, inside) for key, value in node.attrs.items()}
+    return replace(node, attrs=attrs, source=marked(node.source, mark))
+
+
+def _body_with_mark(value: Any, mark: int) -> Any:
+    if not isinstance(value, Body):
+        return value
+    nodes = tuple([_with_mark(node, mark, mark) for node in value.definition.nodes])
+    return Body(replace(value.definition, nodes=nodes))
 
 
 def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> list[int]:
@@ -148,21 +178,26 @@ def _matching(made: Plain, definition: Definition, wanted: str) -> Iterator[set[
 
 
 def _beginnings(made: Plain, numbers: set[int]) -> Iterator[int]:
-    """The first lines of the stretches that compute some nodes; what they read may be between."""
-    inside = False
-    for at, (line, node) in enumerate(made.rows, start=1):
-        is_read = node is not None and node not in numbers and made.nodes[node].op in LEAVES
-        if is_read or (node is None and not line.endswith(":")):
+    """The first lines of the stretches that compute some nodes; what they read may be between.
+
+    A line that is run again begins another.
+    """
+    inside, turn = False, None
+    for at, (line, node, _) in enumerate(made.rows, start=1):
+        is_leaf = node is not None and made.nodes[node].op in LEAVES
+        if (is_leaf and node not in numbers) or (node is None and not line.endswith(":")):
             continue
         matches = node in numbers
-        if matches and not inside:
+        mark = None if node is None or is_leaf else mark_of(made.nodes[node].source)
+        if matches and (not inside or (None not in (mark, turn) and mark != turn)):
             yield at
+        turn = turn if matches and mark is None else mark
         inside = matches
 
 
 def _nowhere(made: Plain, name: str, wanted: str) -> OptionError:
     """What is raised for a place that nothing in a kernel comes from."""
-    computed = [node for _, node in made.rows if node is not None]
+    computed = [row.node for row in made.rows if row.node is not None]
     if _LINE.fullmatch(wanted):
         what, known = "lines", [PurePath(place_of(made.nodes[one].source)).name for one in computed]
     else:
@@ -199,9 +234,9 @@ class _Echoed:
 class _Debugger(pdb.Pdb):
     """pdb over one text. It stops at lines that are given, or else at the first one."""
 
-    def __init__(self, file: str, stops: Sequence[int], session: Session, around: Around) -> None:
+    def __init__(self, made: Plain, stops: Sequence[int], session: Session, around: Around) -> None:
         commands, stdin, stdout = session.commands, session.stdin, session.stdout
-        self._around = around
+        self._around, self._whereabouts = around, Whereabouts(made)
         shown = sys.stdout if stdout is None else stdout
         is_typed = commands is None and stdin is None
         given: Any = stdin if commands is None else _Echoed(commands, shown)
@@ -213,7 +248,7 @@ class _Debugger(pdb.Pdb):
             readrc=is_typed,
         )
         self.use_rawinput = is_typed and stdout is None
-        self._file = file
+        self._file = made.file
         self._stops = stops
         self._waits = bool(stops)
         self._goes_on = commands is not None
@@ -244,7 +279,13 @@ class _Debugger(pdb.Pdb):
     def curframe_locals(self) -> dict[str, Any]:
         """What names mean at the prompt."""
         frame = self.curframe
-        return {} if frame is None else Locals(frame, self._around)
+        if frame is None:
+            return {}
+        lines = [at for one, at in self.stack if one.f_code.co_filename == self._file]
+        if frame.f_code.co_filename != self._file or not lines:
+            return Locals(frame, self._around, Place(None, {}))
+        place = self._whereabouts.place(lines[-1], frame.f_lineno)
+        return Locals(frame, self._around, place)
 
     @curframe_locals.setter
     def curframe_locals(self, value: object) -> None:

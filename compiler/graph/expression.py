@@ -345,11 +345,11 @@ def collecting_casts() -> Iterator[list[Expression]]:
 
 
 @contextmanager
-def at_line(source: str) -> Iterator[None]:
-    """Inside the block, new expressions are attributed to this `file:line`."""
+def at_line(source: str) -> Iterator[Callable[[str], object]]:
+    """Inside the block, new expressions are attributed to this `file:line`; gives what sets it."""
     token = _line.set(source)
     try:
-        yield
+        yield _line.set
     finally:
         _line.reset(token)
 

@@ -270,9 +270,9 @@ class Inspected:
         args: Sequence[object],
         kwargs: Mapping[str, object],
         session: Session,
-        names: tuple[Sequence[Lookup], Sequence[Lookup]] = ((), ()),
+        names: tuple[Lookup, Lookup] | None = None,
     ) -> Any:
-        """`step`, for who knows more names at the prompt than the graph, before it and after."""
+        """`step`, for who knows more names at the prompt: a function's, and those around it."""
         from staticgraph.compiler.export.stepping import step
 
         told = self.runner.compiled("step")

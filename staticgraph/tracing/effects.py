@@ -47,7 +47,6 @@ from staticgraph.tracing.library_states import (
     names_in_format,
     tables_read_by,
 )  # fmt: skip
-from staticgraph.tracing.named import note_names
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.states import shared_states
 from staticgraph.tracing.systems import DIRECTLY, FRAME, LOG, OUTPUT, SYSTEM, why_not
@@ -88,7 +87,6 @@ def watched(
             yield
     finally:
         sys.setprofile(None)
-        watch.first = None
         if callable(before):
             sys.setprofile(before)
         elif before is not None:
@@ -227,7 +225,6 @@ class _Watch(Watch):
         self.late = Seen()
         self.objects = Ends(surroundings.seen)
         self.busy = False
-        self.first: FrameType | None = None
 
     def seen_event(self, frame: FrameType, event: str, arg: object) -> None:
         """Look at what is called, or returns."""
@@ -244,9 +241,6 @@ class _Watch(Watch):
         elif event == "return" and frame.f_code in self.users:
             self._types(frame)
             self.objects.returned(frame)
-            if frame is self.first:
-                self.first = None
-                note_names(frame.f_locals)
 
     def _builtin(self, frame: FrameType, function: Any) -> None:
         asked = self.settings.asked(function)
@@ -316,8 +310,6 @@ class _Watch(Watch):
         if code in _called_by_collector():
             return
         self.objects.entered(frame)
-        if not self.users:
-            self.first = frame
         self.seen.add(code)
         self.users.add(code)
         ended = self.surroundings.deferred.call(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.executables.executable import Executable
 from staticgraph.tracing.calls import Call, Signature
 from staticgraph.tracing.compiled import Compiled
-from staticgraph.tracing.lookups import lookups
+from staticgraph.tracing.followed import following
+from staticgraph.tracing.lookups import OfFunction, of_globals
 from staticgraph.tracing.signature import Arguments, take_apart
 from staticgraph.tracing.tracing import Trace
 
@@ -131,8 +133,10 @@ class InspectedFunction:
         from staticgraph.compiler.export.stepping import Session
 
         session = Session(**{name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()})
-        call, tensor, every = self._operands(args, kwargs)
-        part, names = call.compiled.part, lookups(self._f, args, kwargs, call.compiled.trace, every)
+        with following():
+            call, tensor, every = copy.copy(self)._operands(args, kwargs)
+        part, trace = call.compiled.part, call.compiled.trace
+        names = OfFunction(trace, every), of_globals(self._f)
         found = part.executable._stepped(part.needed(every), {}, session, names)
         if found is None:
             return None

@@ -2,83 +2,109 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from types import CodeType
-from typing import Any
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
+from staticgraph.compiler.core.source import place_of
 from staticgraph.compiler.core.values import Array
-from staticgraph.compiler.export.prompt import Lookup, computed
+from staticgraph.compiler.export.prompt import END, Known, Lookup, computed
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.transforms.custom_rules import without_rules
+from staticgraph.tracing.followed import Bound, History, Object, Run, Unkept
 from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.tracing import Trace
 
 
-def lookups(
-    function: Callable[..., Any],
-    args: Sequence[object],
-    kwargs: Mapping[str, object],
-    trace: Trace,
-    arrays: Sequence[Array],
-) -> tuple[list[Lookup], list[Lookup]]:
-    """Who knows names of a function: its own ones and those it has closed over; then globals.
+class OfFunction:
+    """Who knows the names of a function, as they were when a statement's line was run.
 
-    Values of arrays are those when the function returns, computed op by op with NumPy.
+    Values of arrays are computed op by op with NumPy.
 
     Args:
-        args, kwargs: those of the call.
+        trace: the function's, which has a history.
         arrays: one per input of the trace.
     """
+
+    def __init__(self, trace: Trace, arrays: Sequence[Array]) -> None:
+        self._trace, self._arrays = trace, arrays
+        self._history = trace.history or History()
+        self._run = next(filter(self._is_taken, self._history.runs), None)
+
+    def _is_taken(self, run: Run) -> bool:
+        """Whether it is the way through the function that this call takes."""
+        return all(bool(self._value(one.predicate)) is one.outcome for one in run.decisions)
+
+    def __call__(self, name: str, mark: int | None) -> Known | None:
+        """What a name stands for at the statement with a mark; None if it is no name there."""
+        bound = self._bound(name, mark)
+        if bound is None:
+            return None
+        marks = self._marks(name, bound.by)
+        if mark is not None and mark != END and self._history.gives(name, mark):
+            marks = {*marks, mark}
+        if isinstance(bound.value, Unkept):
+            why = f"{self._trace.name}: {name!r} {bound.value.why}"
+            return Known(lambda: _refuse(why), marks)
+        value = bound.value
+        is_leaf = (
+            isinstance(value, Expression) and value.op is leaves.placeholder and value.name == name
+        )
+        is_input = is_leaf and any(value is one for one in self._trace.inputs)
+        return Known(lambda: self._value(value), marks, is_input, is_leaf)
+
+    def _marks(self, name: str, tick: int | None) -> set[int]:
+        """The marks of the array that a name is given at a tick: on each way of the same turn."""
+        if tick is None or not self._history.gives(name, tick):
+            return set()
+        found = (self._history.within(tick, run) for run in self._history.runs)
+        return {one for one in found if one is not None}
+
+    def _bound(self, name: str, mark: int | None) -> Bound | None:
+        if self._run is None:
+            return None
+        if mark is None or mark == END:
+            return self._history.named(name, self._run.last)
+        tick = self._history.within(mark, self._run)
+        if tick is None:
+            why = "has no known value here: the line is run on another way through the function"
+            return Bound(mark, None, Unkept(why))
+        return self._history.named(name, tick)
+
+    def _value(self, kept: Any) -> object:
+        """What a name stands for, with the arrays that expressions in it are."""
+        if isinstance(kept, Object):
+            return kept.value
+        if isinstance(kept, dict):
+            return {key: self._value(one) for key, one in kept.items()}
+        if isinstance(kept, tuple | list):
+            return type(kept)(map(self._value, kept))
+        if not isinstance(kept, Expression):
+            return kept
+        (plain,) = without_rules([kept])
+        feeds: dict[Expression, Any] = dict(zip(self._trace.inputs, self._arrays, strict=True))
+        for one in ancestors([plain]):
+            if one.op is leaves.variable:
+                feeds[one] = one.attrs["key"].array
+            elif one.op is leaves.placeholder and one not in feeds:
+                _refuse(
+                    f"{self._trace.name}: this is a value of one iteration or side, in the body of "
+                    f"{os.path.basename(place_of(one.source))}: of those there is only what the "
+                    "statements around this one have computed"
+                )
+        return computed(plain, feeds)
+
+
+def of_globals(function: Callable[..., Any]) -> Lookup:
+    """Who knows the globals of a function."""
     called: Any = function
     if is_module(function):
         called = called.forward
-    if hasattr(called, "__self__"):
-        args = [called.__self__, *args]
-    called = getattr(called, "__func__", called)
-    code = getattr(called, "__code__", None)
-    if not isinstance(code, CodeType):
-        return [], []
-    cells = dict(zip(code.co_freevars, called.__closure__ or (), strict=True))
-    given = inspect.signature(called).bind(*args, **kwargs)
-    given.apply_defaults()
-
-    def own(name: str) -> Callable[[], object] | None:
-        if name in trace.names:
-            return lambda: _value(trace.names[name], trace, arrays)
-        if name in given.arguments:
-            return lambda: given.arguments[name]
-        if name in (*code.co_varnames, *code.co_cellvars):
-            return lambda: _refuse(name, trace.name)
-        return (lambda: cells[name].cell_contents) if name in cells else None
-
-    def around(name: str) -> Callable[[], object] | None:
-        found = called.__globals__
-        return (lambda: found[name]) if name in found else None
-
-    return [own], [around]
+    table = getattr(getattr(called, "__func__", called), "__globals__", {})
+    return lambda name, _: Known(lambda: table[name]) if name in table else None
 
 
-def _refuse(name: str, function: str) -> object:
-    raise NameError(
-        f"{function}: {name!r} is no value that is kept of the function: neither an array nor a "
-        "number, deleted, not reached, or another one on each side of a branch"
-    )
-
-
-def _value(kept: Any, trace: Trace, arrays: Sequence[Array]) -> object:
-    """What a name stands for, with the arrays that expressions in it are."""
-    if isinstance(kept, dict):
-        return {key: _value(one, trace, arrays) for key, one in kept.items()}
-    if isinstance(kept, tuple | list):
-        return type(kept)(_value(one, trace, arrays) for one in kept)
-    if not isinstance(kept, Expression):
-        return kept
-    (plain,) = without_rules([kept])
-    feeds: dict[Expression, Any] = dict(zip(trace.inputs, arrays, strict=True))
-    for one in ancestors([plain]):
-        if one.op is leaves.variable:
-            feeds[one] = one.attrs["key"].array
-    return computed(plain, feeds)
+def _refuse(why: str) -> NoReturn:
+    raise NameError(why)

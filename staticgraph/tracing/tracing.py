@@ -10,7 +10,7 @@ the call before anything is compiled.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -34,8 +34,8 @@ from staticgraph.compiler.ops.declare import BOOL
 from staticgraph.compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
 from staticgraph.tracing import arrays
+from staticgraph.tracing.followed import History, followed
 from staticgraph.tracing.known_sizes import Needs, Pattern, axes_of, patterns
-from staticgraph.tracing.named import collecting_names, joined
 from staticgraph.tracing.outputs import Plain
 from staticgraph.tracing.signature import Structure
 from staticgraph.tracing.views import View
@@ -89,6 +89,7 @@ class Trace:
         views: per way through its branches the results that are arguments or views of them, if
             that depends on the way, whose number is the last output then.
         plain: of a function of arrays the results that are numbers, and what makes them of arrays.
+        history: inside `following` what its names stood for, line by line.
     """
 
     name: str
@@ -103,8 +104,8 @@ class Trace:
     needed: str = ""
     branches: tuple[str, ...] = ()
     views: tuple[tuple[View, ...], ...] = ()
-    names: Mapping[str, object] = field(default_factory=dict)
     plain: Plain = ()
+    history: History | None = None
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -180,7 +181,7 @@ def trace(
         known_in_call(_sizes_in(inputs, shapes)),
         collecting_facts(facts),
         collecting_casts() as casts,
-        collecting_names() as calls,
+        followed() as history,
     ):
         found = computed(name, call, inputs, engine)
     made = with_effects(name, found.outputs, found.shown)
@@ -191,7 +192,7 @@ def trace(
     return Trace(
         name, tuple(found.inputs), tuple(made), found.structure, facts_of, definition, known,
         found.effects, len(held) - sum(held), branches=found.branches, views=found.views,
-        names=joined(calls, bool(found.branches)), plain=found.plain,
+        plain=found.plain, history=history,
     )  # fmt: skip
 
 

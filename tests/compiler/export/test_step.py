@@ -87,7 +87,7 @@ def test_workloads_and_their_updates(name: str) -> None:
         _close(after[key], one.value)
 
 
-def _logistic() -> tuple[sg.Executable, list[Any], dict[str, int]]:
+def logistic() -> tuple[sg.Executable, list[Any], dict[str, int]]:
     x, y = sg.placeholder("x", (None, 3), "float64"), sg.placeholder("y", (None,), "float64")
     w = sg.variable(np.array([0.5, -1.0, 2.0]), "w")
     p = sg.sigmoid(x @ w)
@@ -107,7 +107,7 @@ def _session(executable: Any, inputs: list[Any], commands: list[str], **options:
 
 
 def test_it_stops_where_the_users_line_is_computed() -> None:
-    train, inputs, lines = _logistic()
+    train, inputs, lines = logistic()
     place = f"{Path(__file__).name}:{lines['p']}"
     text = _session(train, inputs, ["p i0", "up", "p n0", "down", "c", "c"], break_at=place)
     stops = [line for line in text.splitlines() if line.startswith("-> ")]
@@ -118,7 +118,7 @@ def test_it_stops_where_the_users_line_is_computed() -> None:
 
 
 def test_values_have_the_users_names() -> None:
-    train, inputs, _ = _logistic()
+    train, inputs, _ = logistic()
     x, w = inputs[0], np.array([0.5, -1.0, 2.0])
     named = "p [float(v) for k, v in locals().items() if k[:2] == 'p_'][0]"
     commands = ["n", named, "p w", "p x[i0 * 3 + 1]"]
@@ -131,7 +131,7 @@ def test_values_have_the_users_names() -> None:
 
 
 def test_values_have_the_users_names_without_numbers() -> None:
-    train, inputs, _ = _logistic()
+    train, inputs, _ = logistic()
     text = _session(train, inputs, ["n", "p float(p)", "p y", "p missing"], break_at="p")
     found = float(text.split("(Pdb) ")[2].splitlines()[1])
     assert abs(found - 1 / (1 + np.exp(-(inputs[0][0] @ np.array([0.5, -1.0, 2.0]))))) < 1e-15
@@ -167,7 +167,7 @@ def test_loops_are_stepped_through() -> None:
 
 
 def test_without_a_place_it_stops_at_the_first_statement() -> None:
-    train, inputs, _ = _logistic()
+    train, inputs, _ = logistic()
     text = _session(train, inputs, ["n", "s"])
     assert text.startswith("> <kernel train>(")
     assert '-> n0, _ = sizes("x", x, 2)\n(Pdb) n\n' in text
@@ -175,7 +175,7 @@ def test_without_a_place_it_stops_at_the_first_statement() -> None:
 
 
 def test_quit_leaves_everything_as_it_was() -> None:
-    train, inputs, _ = _logistic()
+    train, inputs, _ = logistic()
     before = train.variables["w"].value.copy()
     tracing = sys.gettrace()
     for commands in (["q"], ["n", "n", "quit"]):
@@ -204,7 +204,7 @@ def test_what_goes_wrong_has_the_error_of_a_call_and_the_line() -> None:
 
 
 def test_places_that_are_not_there_are_refused() -> None:
-    train, inputs, lines = _logistic()
+    train, inputs, lines = logistic()
     here = Path(__file__).name
     for wanted in (f"{here}:99999", f"other_{here}:{lines['p']}"):
         with pytest.raises(sg.OptionError, match=rf"from '{wanted}'.*lines are {here}:\d+, "):
@@ -324,125 +324,3 @@ def test_a_run_that_is_not_finite_updates_as_a_call_does(policy: str | None) -> 
     with kinds.get(policy or "", contextlib.nullcontext()):
         f.step(np.zeros(2), commands=["c"], stdout=io.StringIO(), update=True)
     assert (w.value, read.value) == (policy != "raise", 1)
-
-
-def _answers(function: Any, inputs: list[Any], asked: list[str], **options: Any) -> list[str]:
-    """What is shown after each line for pdb, with the results as the last."""
-    shown = io.StringIO()
-    found = function.step(*inputs, commands=[*asked, "cl 1", "c"], stdout=shown, **options)
-    texts = shown.getvalue().split("(Pdb) ")[1:]
-    return [*(text.partition("\n")[2].strip() for text in texts[: len(asked)]), repr(found)]
-
-
-RATE = 3.0
-
-
-def test_the_names_of_a_function_have_values_where_the_kernel_has_none() -> None:
-    table = np.array([0.5, 1.5])
-
-    @sg.function
-    def energy(x: Any, bias: Any, twice: bool = False) -> Any:
-        h = x @ np.ones((2, 2))
-        both = sg.tanh(h * table) * RATE, x.shape[0]
-        count, label = 5, "energy"
-        total = (both[0] + bias).sum()
-        if total > 0:
-            total = total * 2
-        else:
-            total = total * 3
-        unused = {"h": h + 1.0}
-        assert count
-        assert label
-        assert unused
-        return total / count
-
-    x, bias = np.ones((3, 2)), np.zeros(2)
-    asked = ["h", "table", "RATE", "count, label, twice", "both[1]", "unused['h'][0]", "x.shape"]
-    *found, result = _answers(energy, [x, bias], [f"p {one}" for one in asked], break_at="tanh")
-    expected = [
-        "np.float64(2.0)", "array([0.5, 1.5])", "3.0", "(5, 'energy', False)", "array(3)",
-        "array([3., 3.])", "(3, 2)",
-    ]  # fmt: skip
-    assert found == expected
-    assert np.allclose(energy(x, bias), float(result.partition("(")[2].rstrip(")")))
-    # another one on each side of the branch
-    found = _answers(energy, [x, bias], ["p total", "p missing"])
-    assert found[0].startswith("*** NameError: energy: 'total' is no value that is kept")
-    assert found[1] == "*** NameError: name 'missing' is not defined"
-
-
-def test_the_names_of_a_module_have_values() -> None:
-    class Net(dynamic.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.gain = 2.0
-
-        def forward(self, x: Any) -> Any:
-            y = x * self.gain
-            z = y[1]
-            y += 1
-            w = y.clone()
-            w[0] = 7
-            return (w + z).sum()
-
-    asked = [f"p {one}" for one in ("self.gain", "y", "z", "w[:, 0]")]
-    found = _answers(sg.function(Net()), [dynamic.ones(2, 2)], asked)
-    assert found[:4] == [
-        "2.0",
-        "array([[3., 3.],\n       [3., 3.]], dtype=float32)",
-        "array([3., 3.], dtype=float32)",
-        "array([7., 3.], dtype=float32)",
-    ]
-
-
-def test_names_can_be_set_where_something_reads_them() -> None:
-    @sg.function
-    def f(x: Any, half: Any) -> Any:
-        h = x * 2.0
-        double = half + half
-        return h.sum(), double
-
-    given = [np.array([1.0, 2.0]), np.ones(2, "float16")]
-    asked = ["n", "!h = 100.0", "p h", "p half", "p double", "!double = 3", "!x = [1, 2, 3]"]
-    found = _answers(f, given, asked, break_at="h")
-    assert found[2:5] == [
-        "np.float64(100.0)", "array([1., 1.], dtype=float16)", "array([2., 2.], dtype=float16)",
-    ]  # fmt: skip
-    assert "nothing reads 'double' here" in found[5]
-    assert "'x' has 2 elements, and 3 are given" in found[6]
-    assert "array(104.)" in found[-1]
-    asked = ["!x = [5, 6]", "p x", "!kept = 3", "p kept + 1", "!h = 5"]
-    found = _answers(f, given, asked)
-    assert found[1:4] == ["array([5., 6.])", "", "4"]
-    assert "nothing reads 'h' here" in found[4]
-    assert "array(22.)" in found[-1]
-    np.testing.assert_array_equal(given[0], [1.0, 2.0])  # the caller's own
-
-
-def test_a_name_is_of_the_iteration_that_is_stopped_in() -> None:
-    x = sg.placeholder("x", (None,), "float64")
-    h = x * 2.0
-    f = sg.compile([x], sg.sum(h * sg.exp(h)), name="f")
-    shown = io.StringIO()
-    f.step(np.array([1.0, 2.0]), break_at="exp", commands=["p h", "c", "p h"], stdout=shown)
-    assert "np.float64(2.0)" in shown.getvalue()
-    assert "np.float64(4.0)" in shown.getvalue()
-
-
-def test_the_names_of_a_graph_have_values_in_all_frames() -> None:
-    train, inputs, _ = _logistic()
-    found = _answers(train, inputs, ["p x.shape", "p w", "p round(float(loss), 3)", "p p.shape"])
-    assert found[:2] == ["(4, 3)", "array([ 0.5, -1. ,  2. ])"]
-    p = 1 / (1 + np.exp(-inputs[0] @ np.array([0.5, -1.0, 2.0])))
-    assert found[2] == str(round(float(np.mean((p - inputs[1]) ** 2)), 3))
-    assert found[3] == "(4,)"
-
-
-def test_the_result_of_a_loop_is_a_place_to_stop_by_its_name() -> None:
-    @sg.function
-    def f(x: Any) -> Any:
-        n = sg.while_loop(lambda v: v < 9.0, lambda v: v * 2.0, x)
-        return n + 1.0
-
-    found = _answers(f, [np.array(1.0)], ["p n"], break_at="n")
-    assert found == ["array(16.)", "array(17.)"]
