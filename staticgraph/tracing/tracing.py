@@ -351,10 +351,12 @@ def _astray(facts: Sequence[Fact], sizes: Mapping[Unknown, int]) -> frozenset[Un
 
 def _needs_of(error: BaseException | None) -> frozenset[Any]:
     """The sizes that would have to be numbers for an error, or for what it was made of."""
-    while error is not None:
+    seen: list[BaseException] = []  # an error that is kept and raised again may lead to itself
+    while error is not None and not any(error is one for one in seen):
         found: frozenset[Any] = getattr(error, "needs", frozenset())
         if found:
             return found
+        seen.append(error)
         error = error.__cause__ or error.__context__
     return frozenset()
 
