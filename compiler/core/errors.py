@@ -1,7 +1,7 @@
 """Every error that the project raises on purpose, under one root."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from numpy.linalg import LinAlgError as _LinAlgError
 
@@ -26,7 +26,7 @@ class StaticGraphError(Exception):
         ShapeError
     """
 
-    needs: frozenset[Any] = frozenset()
+    needs: frozenset[object] = frozenset()
     """The unknown sizes (`dims.Unknown`) that would have to be numbers, if it is for that."""
 
 
