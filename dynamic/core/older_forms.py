@@ -12,6 +12,7 @@ from numbers import Real
 from typing import Any
 
 from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.user_warnings import warn
 
 _PRODUCTS = ("addbmm", "addmm", "addmv", "addr", "baddbmm")
@@ -41,3 +42,11 @@ def in_newer_form(
     shown = ", ".join(f"{factor}={number}" for factor, number in given.items())
     warn(f"This overload of {name} is deprecated: give numbers behind the tensors, as {shown}")
     return tensors, given
+
+
+def called_again(method: Any, name: str, args: Sequence[Any], alpha: object) -> Any:
+    """A sum or difference whose factor comes before the second tensor; TypeError for another."""
+    newer = in_newer_form(name, args, {} if alpha == 1 else {"alpha": alpha})
+    if newer is None:
+        raise ArgumentError(f"{name}() takes 2 positional arguments but {len(args)} were given")
+    return method(*newer[0], **newer[1])

@@ -11,8 +11,7 @@ from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.op_arguments import by_position
 from staticgraph.compiler.llvm.small_products_words import MATRICES
 from staticgraph.dynamic.core.dtypes import F32, F64
-from staticgraph.dynamic.core.errors import ArgumentError
-from staticgraph.dynamic.core.older_forms import in_newer_form
+from staticgraph.dynamic.core.older_forms import called_again
 from staticgraph.dynamic.core.operands import explain
 from staticgraph.dynamic.core.pytorch import PYTORCH, called
 from staticgraph.dynamic.core.whole_numbers import refuse_difference
@@ -200,7 +199,7 @@ def scaled(op: Op, operator: Any) -> Any:
 
     def method(self: object, other: object, *rest: object, alpha: Any = 1) -> Any:
         if rest:
-            return _in_newer_form(method, op, (self, other, *rest), alpha)
+            return called_again(method, called(op), (self, other, *rest), alpha)
         if type(alpha) is not int or alpha != 1:  # nobody knows whether a traced number is 1
             other = scaled_operand(self, other, alpha)
         result = operator(self, other) if type(self) in PLAIN else NotImplemented
@@ -208,15 +207,6 @@ def scaled(op: Op, operator: Any) -> Any:
 
     method.__doc__ = f"{op.doc} With b scaled by `alpha`."
     return counted_with(method, operator)
-
-
-def _in_newer_form(method: Any, op: Op, args: tuple[object, ...], alpha: object) -> Any:
-    """A sum or difference whose factor comes before the second tensor; TypeError for another."""
-    name = called(op)
-    newer = in_newer_form(name, args, {} if alpha == 1 else {"alpha": alpha})
-    if newer is None:
-        raise ArgumentError(f"{name}() takes 2 positional arguments but {len(args)} were given")
-    return method(*newer[0], **newer[1])
 
 
 def quotient(op: Op, operator: Any) -> Any:

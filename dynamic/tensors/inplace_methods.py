@@ -23,6 +23,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_places,
 )
 from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
+from staticgraph.dynamic.core.older_forms import called_again
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.required_ints import require_int
 from staticgraph.dynamic.core.results import sizes_of
@@ -117,7 +118,9 @@ def _divided_whole(op: Op) -> Any:
 
 
 def _scaled(op: Op) -> Any:
-    def method(self: object, other: object, *, alpha: Any = 1) -> Any:
+    def method(self: object, other: object, *rest: object, alpha: Any = 1) -> Any:
+        if rest:
+            return called_again(method, method.__name__, (self, other, *rest), alpha)
         if op is ops.subtract:
             refuse_difference(self, other)
         return overwrite(self, op, (scaled_operand(self, other, alpha),))

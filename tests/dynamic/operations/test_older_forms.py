@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 import dynamic as torch
+import staticgraph as sg
 
 x, y, m, v = torch.ones(2), torch.arange(2.0) + 1, torch.eye(2), torch.ones(2)
 b = m[None]
@@ -54,3 +55,11 @@ def test_gradients_flow_through_such_a_call() -> None:
     with pytest.warns(UserWarning, match="give numbers behind the tensors, as alpha=3"):
         z.add(3, z).sum().backward()
     assert z.grad.tolist() == [4.0, 4.0]
+
+
+def test_they_are_taken_in_place_in_captured_functions() -> None:
+    x = torch.ones(2)
+    with pytest.warns(UserWarning, match="overload of add_"):
+        assert sg.function(lambda x: (x * 1).add_(2, x))(x).tolist() == [3.0, 3.0]
+    with pytest.raises(TypeError, match="takes 2 positional arguments but 3"):
+        sg.function(lambda x: (x * 1).sub_(x, 2))(x)
