@@ -11,6 +11,7 @@ import ctypes
 import re
 import sys
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from types import FrameType
 from typing import Any, TypeAlias
@@ -39,12 +40,14 @@ class Known:
         by: the marks that statements may have which compute it.
         is_input: whether it is the input of that name.
         is_leaf: whether it is that, or what a loop or branch gives its body under that name.
+        made: computes what the line at the mark gives the name, if it does.
     """
 
     value: Callable[[], object]
     by: Container[int] = ()
     is_input: bool = False
     is_leaf: bool = False
+    made: Callable[[], object] | None = None
 
 
 Lookup: TypeAlias = "Callable[[str, int | None], Known | None]"
@@ -78,6 +81,7 @@ class Around:
         lookups: who is asked for other names, one after the other.
         users: the user's names for values of the kernel.
         kept: what was assigned at the prompt under a name of no value.
+        is_changed: whether a value was set at the prompt: what follows from it is as it likes.
     """
 
     given: Mapping[str, Array]
@@ -85,6 +89,7 @@ class Around:
     lookups: Sequence[Lookup]
     users: Collection[str] = ()
     kept: dict[str, object] = field(default_factory=dict)
+    is_changed: bool = False
 
     def found(self, name: str, mark: int | None) -> Callable[[], object] | None:
         """What gives the value of a name, or None."""
@@ -142,6 +147,21 @@ class Locals(dict[str, Any]):
         for name, one in self._numbered.items():
             super().__setitem__(name, frame.f_locals[one])
 
+    def __getitem__(self, name: str) -> Any:
+        one = self._numbered.get(name)
+        if one is None or self._around.is_changed:
+            return super().__getitem__(name)
+        known = self._around.own(name, self._place.mark)
+        if known is None or known.is_leaf:
+            return super().__getitem__(name)
+        wholes = []
+        for one_of in filter(None, (known.made, known.value)):
+            with suppress(NameError):  # none yet; or that of one iteration, which the frame has
+                wholes.append(one_of())
+        if not wholes or any(_is_among(self._frame.f_locals[one], whole) for whole in wholes):
+            return super().__getitem__(name)
+        return known.value()
+
     def __missing__(self, name: str) -> Any:
         found = self._around.found(name, self._place.mark)
         if found is None:
@@ -154,6 +174,7 @@ class Locals(dict[str, Any]):
         Raises:
             OptionError: nothing reads that value, or it has another number of elements.
         """
+        self._around.is_changed = True
         own = self._numbered.get(name, name)
         if own in self and own in self._frame.f_locals:
             before = self[own]
@@ -183,6 +204,21 @@ class Locals(dict[str, Any]):
         names += [one for one in self._around.given if one not in names]
         more = [f"{len(names) - MOST} more"] if len(names) > MOST else []
         return ", ".join([*names[:MOST], *more])
+
+
+def _is_among(element: object, whole: object) -> bool:
+    """Whether an element is one of a value, but for rounding.
+
+    What a line computes last in the kernel is not what it assigns where the rest was rewritten, or
+    taken out of a branch.
+    """
+    if not isinstance(element, np.floating | np.complexfloating):
+        return bool(np.any(np.asarray(whole) == element))
+    among = np.asarray(whole)
+    rough = float(np.finfo(element.dtype).eps) ** 0.5
+    with np.errstate(all="ignore"):
+        size = np.max(np.abs(among), initial=0.0, where=np.isfinite(among))
+        return bool(np.any(np.isclose(among, element, rough, rough * size, equal_nan=True)))
 
 
 def _fill(name: str, array: Array, value: object) -> None:

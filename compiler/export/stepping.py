@@ -23,6 +23,7 @@ from staticgraph.compiler.export.whereabouts import Whereabouts
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
 from staticgraph.compiler.graph.state import holding, write
+from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.runtime.arguments import as_inputs, in_order
 from staticgraph.compiler.runtime.sizes import check_sizes, sizes_of
 
@@ -71,7 +72,8 @@ def step(
     if names is None:
         runner = runner.over(_with_marks(runner.definition))
     made = plain(runner, sizes)
-    stops = _stops(made, runner.definition, runner.name, session.break_at)
+    is_function = names is not None
+    stops = _stops(made, runner.definition, runner.name, session.break_at, is_function)
     with holding(runner.states, changes=False):
         copies = [state.array.copy() for state in runner.states]
     around = _around(runner, made, inputs, copies, names)
@@ -137,8 +139,14 @@ def _body_with_mark(value: Any, mark: int) -> Any:
     return Body(replace(value.definition, nodes=nodes))
 
 
-def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> list[int]:
-    """The lines of the text to stop at: where a stretch of statements begins that is asked for."""
+def _stops(
+    made: Plain, definition: Definition, name: str, break_at: object, is_function: bool
+) -> list[int]:
+    """The lines of the text to stop at: where a stretch of statements begins that is asked for.
+
+    In a function's kernel the body of a branch reads what other lines have computed: it is not
+    there that these are run.
+    """
     wanted = [] if break_at is None else [break_at] if isinstance(break_at, str) else break_at
     if not isinstance(wanted, list | tuple) or not all(isinstance(one, str) for one in wanted):
         raise OptionError(
@@ -147,12 +155,21 @@ def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> 
         )
     found: set[int] = set()
     for one in wanted:
-        tried = (list(_beginnings(made, numbers)) for numbers in _matching(made, definition, one))
+        matching = _matching(made, definition, one)
+        if is_function and _LINE.fullmatch(one):
+            matching = ({one for one in every if not _is_read(made, one)} for every in matching)
+        tried = (list(_beginnings(made, numbers)) for numbers in matching)
         stops = next(filter(None, tried), [])
         if not stops:
             raise _nowhere(made, name, one)
         found.update(stops)
     return sorted(found)
+
+
+def _is_read(made: Plain, number: int) -> bool:
+    """Whether a node is what a body reads of what is computed elsewhere."""
+    node = made.nodes[number]
+    return node.op is leaves.placeholder and not node.name and mark_of(node.source) is not None
 
 
 def _matching(made: Plain, definition: Definition, wanted: str) -> Iterator[set[int]]:

@@ -135,27 +135,43 @@ class History:
             at = moment.back
         return None
 
-    def gives(self, name: str, tick: int) -> bool:
-        """Whether the line of a tick gives an array to a name."""
-        every = self.bound.get((self.moments[tick].frame, name), [])
-        return any(one.by == tick and isinstance(one.value, Expression) for one in every)
-
     def within(self, tick: int, run: Run) -> int | None:
         """The tick of a run that corresponds to one of any run: that of the line's same turn.
 
-        What several ways through a function have in common is made on the first of them.
+        What several ways through a function have in common is made on the first of them. Up to
+        where they part their lines are the same; after it turns are those of a line that the same
+        lines have called, and where one way has more of them than the other nothing corresponds.
         """
         if run.first <= tick <= run.last:
             return tick
         of = next(one for one in self.runs if one.first <= tick <= one.last)
-        line = self.moments[tick].line
-        turn = self._turns(line, of).index(tick)
-        found = self._turns(line, run)
-        return found[turn] if turn < len(found) else None
+        same = run.first + tick - of.first
+        before = slice(of.first, tick + 1), slice(run.first, same + 1)
+        here, there = ([one.line for one in self.moments[among]] for among in before)
+        if here == there:
+            return same
+        path = self._path(tick)
+        turns, found = self._turns(path, of), self._turns(path, run)
+        return found[turns.index(tick)] if len(turns) == len(found) else None
 
-    def _turns(self, line: str, run: Run) -> list[int]:
+    def _path(self, tick: int | None) -> tuple[str, ...]:
+        """The line of a tick, and those that have called it."""
+        found = []
+        while tick is not None:
+            found.append(self.moments[tick].line)
+            tick = self.moments[tick].back
+        return tuple(found)
+
+    def _turns(self, path: tuple[str, ...], run: Run) -> list[int]:
         ticks = range(run.first, run.last + 1)
-        return [tick for tick in ticks if self.moments[tick].line == line]
+        near = (tick for tick in ticks if self.moments[tick].line == path[0])
+        return [tick for tick in near if self._path(tick) == path]
+
+    def given(self, name: str, tick: int) -> Expression | None:
+        """The array that the line of a tick gives a name, or None."""
+        every = self.bound.get((self.moments[tick].frame, name), [])
+        found = (one.value for one in every if one.by == tick)
+        return next((one for one in found if isinstance(one, Expression)), None)
 
 
 class _Frame:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
+
+import numpy as np
 
 from staticgraph.compiler.core.source import place_of
 from staticgraph.compiler.core.values import Array
@@ -31,6 +35,7 @@ class OfFunction:
     def __init__(self, trace: Trace, arrays: Sequence[Array]) -> None:
         self._trace, self._arrays = trace, arrays
         self._history = trace.history or History()
+        self._same: dict[tuple[Expression, Expression], bool] = {}
         self._run = next(filter(self._is_taken, self._history.runs), None)
 
     def _is_taken(self, run: Run) -> bool:
@@ -42,25 +47,39 @@ class OfFunction:
         bound = self._bound(name, mark)
         if bound is None:
             return None
-        marks = self._marks(name, bound.by)
-        if mark is not None and mark != END and self._history.gives(name, mark):
+        marks = self._marks(name, bound)
+        given = None if mark in (None, END) else self._history.given(name, mark)
+        made = None
+        if given is not None:
             marks = {*marks, mark}
+            made = partial(self._value, given)
         if isinstance(bound.value, Unkept):
             why = f"{self._trace.name}: {name!r} {bound.value.why}"
-            return Known(lambda: _refuse(why), marks)
+            return Known(lambda: _refuse(why), marks, made=made)
         value = bound.value
         is_leaf = (
             isinstance(value, Expression) and value.op is leaves.placeholder and value.name == name
         )
         is_input = is_leaf and any(value is one for one in self._trace.inputs)
-        return Known(lambda: self._value(value), marks, is_input, is_leaf)
+        return Known(lambda: self._value(value), marks, is_input, is_leaf, made)
 
-    def _marks(self, name: str, tick: int | None) -> set[int]:
-        """The marks of the array that a name is given at a tick: on each way of the same turn."""
-        if tick is None or not self._history.gives(name, tick):
+    def _marks(self, name: str, bound: Bound) -> set[int]:
+        """The marks of the array that a name is given: on each way where it is the same."""
+        if bound.by is None or not isinstance(bound.value, Expression):
             return set()
-        found = (self._history.within(tick, run) for run in self._history.runs)
-        return {one for one in found if one is not None}
+        found = (self._history.within(bound.by, run) for run in self._history.runs)
+        ticks = {one for one in found if one is not None}
+        return {one for one in ticks if self._is_same(self._history.given(name, one), bound.value)}
+
+    def _is_same(self, one: Expression | None, other: Expression) -> bool:
+        """Whether what a line gives on another way is what it gives on this."""
+        if one is None or one is other:
+            return one is other
+        if (one, other) not in self._same:
+            with suppress(NameError):  # in the body of a loop
+                values = np.asarray(self._value(one)), np.asarray(self._value(other))
+                self._same[one, other] = np.array_equal(*values)
+        return self._same.get((one, other), False)
 
     def _bound(self, name: str, mark: int | None) -> Bound | None:
         if self._run is None:
