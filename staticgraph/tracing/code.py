@@ -221,25 +221,23 @@ class TypeQuestion:
     Attributes:
         line: of the code.
         names: the local names in what it asks about.
-        of_shape: whether a shape is part of that.
-        exact: whether it is `type(x)`, which nobody can answer for another.
+        attributes: those in it.
     """
 
     line: int
     names: tuple[str, ...]
-    of_shape: bool
-    exact: bool
+    attributes: tuple[str, ...]
 
 
 @functools.lru_cache(4096)
 def type_questions(code: CodeType) -> tuple[TypeQuestion, ...]:
-    """Where the code of a function calls `type(x)` or `isinstance(x, ...)`."""
-    if "type" not in code.co_names and "isinstance" not in code.co_names:
+    """Where the code of a function calls `type(x)`, which nobody can answer for another."""
+    if "type" not in code.co_names:
         return ()
     found, steps, line = [], list(dis.get_instructions(code)), code.co_firstlineno
     for i, step in enumerate(steps):
         line = _line_of(step, line)
-        if step.opname != "LOAD_GLOBAL" or step.argval not in ("type", "isinstance"):
+        if step.opname != "LOAD_GLOBAL" or step.argval != "type":
             continue
         names: list[str] = []
         attributes: list[str] = []
@@ -250,6 +248,5 @@ def type_questions(code: CodeType) -> tuple[TypeQuestion, ...]:
                 attributes.append(one.argval)
             elif one.opname.startswith(("CALL", "COMPARE", "IS_OP", "POP_JUMP", "STORE", "RETURN")):
                 break
-        exact = step.argval == "type" and not attributes
-        found.append(TypeQuestion(line, tuple(names), "shape" in attributes, exact))
+        found.append(TypeQuestion(line, tuple(names), tuple(attributes)))
     return tuple(found)

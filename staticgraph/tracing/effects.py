@@ -17,7 +17,7 @@ import os
 import random
 import sys
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import CodeType, FrameType
 from typing import Any
@@ -39,6 +39,7 @@ from staticgraph.compiler.graph.expression import is_symbolic
 from staticgraph.compiler.ops.programs.user_host_ops import HostOp
 from staticgraph.tracing.code import computes_names, type_questions
 from staticgraph.tracing.ends import Ends
+from staticgraph.tracing.followed import COMPREHENSIONS
 from staticgraph.tracing.frames import Seen, functions_of
 from staticgraph.tracing.guards import Guards, Read, alike, reads_of_containers, shown
 from staticgraph.tracing.library_states import (
@@ -392,21 +393,35 @@ class _Watch(Watch):
         values = {
             name: x for name, x in frame.f_locals.items() if type(x) not in weakref.ProxyTypes
         }
-        traced = [x for x in values.values() if is_symbolic(x)]
-        unknown = any(isinstance(size, Dim) for x in traced for size in x.shape)
+        within = frame.f_code.co_name in COMPREHENSIONS and frame.f_back is not None
+        around = [*values.values(), *(frame.f_back.f_locals.values() if within else ())]
+        shapes = [size for x in around if is_symbolic(x) for size in x.shape]
         for one in asked:
             given = [values[name] for name in one.names if name in values]
             place = f"{frame.f_code.co_filename}:{one.line}"
-            sizes = one.of_shape or any(isinstance(x, Dim) for x in given)
-            if sizes and unknown:
+            sizes = _sizes_in(given, one.attributes)
+            if "shape" in one.attributes:
+                sizes += _sizes_in(shapes, ())
+            if within or len(given) < len(one.names):  # each item that a comprehension had
+                sizes += _sizes_in([*around, *shapes], ())
+            if sizes:
                 # the trace is made again with the sizes known, which are ints
                 error = OptionError(f"{place}: asks for the type of an unknown size")
-                known = [x for x in given if isinstance(x, Dim)]
-                asked_of = known or [size for x in traced for size in x.shape]
-                raise remembered(needing(error, asked_of))
-            if one.exact and not one.of_shape and any(map(is_symbolic, given)):
+                raise remembered(needing(error, sizes))
+            if not one.attributes and any(map(is_symbolic, given)):
                 what = "type(x) is not that of an array while the function is traced"
                 refuse(what, "use isinstance(x, ...)", place)
+
+
+def _sizes_in(values: Sequence[object], attributes: Collection[str]) -> list[Dim]:
+    """The unknown sizes among values, in tuples and lists, and in attributes of such names."""
+    found: list[Dim] = []
+    for value in values:
+        held = getattr(value, "__dict__", None)
+        within = [held[name] for name in attributes if name in held] if type(held) is dict else []
+        items = value if isinstance(value, tuple | list) else ()
+        found += [one for one in (value, *within, *items) if type(one) is Dim]
+    return found
 
 
 def _better(what: str, instead: str) -> str:

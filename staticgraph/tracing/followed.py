@@ -122,7 +122,7 @@ class History:
                 return every[before - 1]
             code = self.codes[moment.frame]
             if name in (*code.co_varnames, *code.co_cellvars):
-                if code.co_name in _COMPREHENSIONS:
+                if code.co_name in COMPREHENSIONS:
                     return Bound(
                         at, None, Unkept("is the variable of a comprehension, on one line")
                     )
@@ -258,7 +258,7 @@ class _Follower:
         one.known = now
 
 
-_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _GOES_ON = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
