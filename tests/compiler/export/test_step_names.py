@@ -309,3 +309,63 @@ def test_names_of_a_graph_are_of_the_round_that_is_stopped_in() -> None:
     f = sg.compile([x], h + 1.0, name="f")
     found = _answers(f, [np.array(0.5)], ["p h"], break_at="exp")
     assert "the graph does not say how often that was run" in found[0]
+
+
+def _squared(v: Any) -> Any:
+    q = v + 1.0
+    return q * q
+
+
+def test_names_are_those_of_the_way_that_is_taken() -> None:
+    @sg.function
+    def f(x: Any, y: Any) -> Any:
+        a = y if x.sum() > 0.0 else x
+        c = sg.sin(a)
+        return c + sg.cosh(sg.sin(y))
+
+    x, y = np.array([1.0, 2.0]), np.array([0.1, 0.2])
+    f(x, y)  # on this way c is the sine that is computed on the other for what is returned
+    found = _answers(f, [-x, y], ["p c.tolist()"], break_at="cosh")
+    assert np.allclose(ast.literal_eval(found[0]), np.sin(-x))
+
+    @sg.function
+    def g(x: Any, y: Any) -> Any:
+        a = y * 3.0 if x.sum() > 0.0 else _squared(x)
+        c = _squared(y)
+        return c.sum() + a.sum()
+
+    g(x, y)  # calls it once, the other way twice
+    found = _answers(g, [-x, y], ["p v.tolist()", "p a.tolist()"], break_at="add")
+    assert np.allclose(ast.literal_eval(found[0]), y)
+    assert np.allclose(ast.literal_eval(found[1]), (1.0 - x) ** 2)
+
+
+def test_what_a_branch_reads_is_no_run_of_the_line_that_computed_it() -> None:
+    @sg.function
+    def f(x: Any, y: Any) -> Any:
+        s = sg.sin(y)
+        c = y * 2.0
+        c = s + x if x.sum() > 0.0 else c * s
+        return c * sg.cosh(s)
+
+    x, y = np.array([1.0, 2.0]), np.array([0.1, 0.2])
+    line = f.__wrapped__.__code__.co_firstlineno + 2
+    found = _answers(f, [x, y], ["p s", "c"] * 4, break_at=f"test_step_names.py:{line}")
+    assert "'s' has no value yet" in found[0]
+    assert "placeholder" not in "".join(found)
+
+
+def test_a_part_of_a_line_that_a_branch_computes_is_not_what_it_assigns() -> None:
+    @sg.function
+    def f(x: Any, y: Any) -> Any:
+        if y.sum() > 0.0:
+            d = x - _squared(x)
+        else:
+            d = x - 1.17 * x
+        return d * 2.0
+
+    x, y = np.array([1.0, 2.0]), np.array([-0.1, -0.2])
+    wrong = set((1.17 * x).tolist())
+    found = _answers(f, [x, y], ["p float(d)", "n"] * 4, break_at="multiply")
+    shown = [float(one) for one in found if re.fullmatch(r"[-0-9.e]+", one)]
+    assert not wrong & set(shown)

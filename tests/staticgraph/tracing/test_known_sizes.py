@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -168,3 +170,62 @@ def test_what_is_needed_is_found_once_for_all_signatures(monkeypatch: pytest.Mon
     plain = sg.function(lambda x: x + 1, debug=True)
     plain(np.ones((2, 3)))
     assert len(tried) == 7
+
+
+def _matched(n: Any) -> float:
+    match n:
+        case bool() | float():
+            return 5.0
+        case int():
+            return 1.0
+        case _:
+            return 2.0
+
+
+@functools.singledispatch
+def _dispatched(n: object) -> float:
+    return 2.0
+
+
+@_dispatched.register
+def _(n: int) -> float:
+    return 1.0
+
+
+def _with_bits(n: Any) -> float:
+    try:
+        return float(n.bit_length())
+    except AttributeError:
+        return -1.0
+
+
+AS_INTS: dict[str, tuple[Callable[[Any], Any], bool]] = {
+    "isinstance": (lambda shape: 1 if isinstance(shape[0], int) else 2, False),
+    "integral": (lambda shape: 1 if isinstance(shape[0], numbers.Integral) else 2, False),
+    "no float": (lambda shape: 1 if isinstance(shape[0], float) else 2, False),
+    "class": (lambda shape: 1 if shape[0].__class__ is int else 2, False),
+    "match": (lambda shape: _matched(shape[0] + 1), False),
+    "dispatch": (lambda shape: _dispatched(shape[0]), False),
+    "type": (lambda shape: 1 if type(shape[0]) is int else 2, True),
+    "type in a helper": (lambda shape: _type_of(shape[0]), True),
+    "types of all": (lambda shape: 1 if set(map(type, shape)) == {int} else 2, True),
+    "type of each": (lambda shape: len([n for n in shape if type(n) is int]), True),
+    "attribute": (lambda shape: 1 if hasattr(shape[0], "to_bytes") else 2, True),
+    "caught": (lambda shape: _with_bits(shape[0]), True),
+}
+
+
+def _type_of(n: Any) -> int:
+    return {int: 1}.get(type(n), 2)
+
+
+@pytest.mark.parametrize("name", AS_INTS)
+def test_sizes_are_ints_to_who_asks(name: str) -> None:
+    """In functions that have no array among their names, too."""
+    asked, is_known = AS_INTS[name]
+    f = lambda x: x * asked(x.shape)  # noqa: E731
+    captured = sg.function(f)
+    for shape in ((4, 5), (3, 6)):
+        x = np.ones(shape)
+        np.testing.assert_array_equal(captured(x), f(x))
+    assert (len(captured.traces) == 2) is is_known
