@@ -393,8 +393,8 @@ class _Watch(Watch):
         values = {
             name: x for name, x in frame.f_locals.items() if type(x) not in weakref.ProxyTypes
         }
-        within = frame.f_code.co_name in COMPREHENSIONS and frame.f_back is not None
-        around = [*values.values(), *(frame.f_back.f_locals.values() if within else ())]
+        back = frame.f_back if frame.f_code.co_name in COMPREHENSIONS else None
+        around = [*values.values(), *(() if back is None else back.f_locals.values())]
         shapes = [size for x in around if is_symbolic(x) for size in x.shape]
         for one in asked:
             given = [values[name] for name in one.names if name in values]
@@ -402,7 +402,7 @@ class _Watch(Watch):
             sizes = _sizes_in(given, one.attributes)
             if "shape" in one.attributes:
                 sizes += _sizes_in(shapes, ())
-            if within or len(given) < len(one.names):  # each item that a comprehension had
+            if back is not None or len(given) < len(one.names):  # each item that a comprehension had
                 sizes += _sizes_in([*around, *shapes], ())
             if sizes:
                 # the trace is made again with the sizes known, which are ints

@@ -48,11 +48,12 @@ class OfFunction:
         if bound is None:
             return None
         marks = self._marks(name, bound)
-        given = None if mark in (None, END) else self._history.given(name, mark)
         made = None
-        if given is not None:
-            marks = {*marks, mark}
-            made = partial(self._value, given)
+        if mark is not None and mark != END:
+            given = self._history.given(name, mark)
+            if given is not None:
+                marks = {*marks, mark}
+                made = partial(self._value, given)
         if isinstance(bound.value, Unkept):
             why = f"{self._trace.name}: {name!r} {bound.value.why}"
             return Known(lambda: _refuse(why), marks, made=made)
