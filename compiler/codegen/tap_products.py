@@ -420,7 +420,9 @@ class _Writer:
                 times(start - first, self.width) + times(LOW, self.images),
                 times(stop - first, self.width) - times(self._behind(), self.images),
             )
-            moved = (For("jn", *ends, (Store(self.room, place, Load(self.image, met)),)),)
+            copy = For("jn", *ends, (Store(self.room, place, Load(self.image, met)),))
+            # a tap that meets no column would read what lies before or behind the image
+            moved = (If(Binary("<", LOW, HIGH), (copy,)),)
             within: list[Stmt] = []
         else:
             within = self._moved_line(begin, first)
