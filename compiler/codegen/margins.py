@@ -199,7 +199,9 @@ def _moved(
     to = total_of((begin, times(LINE, apart), COLUMN))
     lines: list[Stmt] = []
     is_dense = margins.across.step == 1 and margins.line == margins.width == margins.across.size
-    if is_dense and apart == Const(margins.width):
+    if low == high:  # what lies where the columns would be is no part of the image
+        pass
+    elif is_dense and apart == Const(margins.width):
         at, last = Name("at"), Const(margins.width - high)
         first = times(ABOVE, apart) + Const(low)
         yield For("at", first, times(BELOW, apart) - last, (put(begin + at, source + at),))

@@ -153,8 +153,10 @@ def over_pieces(
     lined = Assign("lines", _least(part, lines - line))
 
     def around(block: Sequence[Stmt]) -> Stmt:
-        over_lines = For("line", ZERO, lines, (lined, copy, *block), part)
-        # without pieces, the result is zero as well
+        # without pieces or lines, the result is zero as well
+        is_some = isinstance(packed.lines, int) and packed.lines > 0
+        until = lines if is_some else Call("max", (lines, ONE))
+        over_lines = For("line", ZERO, until, (lined, copy, *block), part)
         end = Call("max", (last, Name("first") + ONE))
         return For("piece", Name("first"), end, (counted, over_lines), together)
 

@@ -35,6 +35,7 @@ from staticgraph.compiler.ir.records import (
     Select,
     Stmt,
     Store,
+    Unary,
 )
 from staticgraph.compiler.ir.sizes import times, total_of
 
@@ -174,14 +175,14 @@ class _Writer:
 
         across, channels = taps.taps[1] * taps.channels, Const(taps.channels)
         line_of = For("k", ZERO, Const(across), summed(weight(times(TAP, Const(across)))))
-        unmet = If(self._is_inside(), (), (line_of,))
+        unmet = _unless(self._is_inside(), line_of)
         looked: list[Stmt] = [
             For("jn", ZERO, self.width, summed(found)),
             For("down", ZERO, Const(taps.taps[0]), (unmet,)),
         ]
         of_tap = For("k", ZERO, channels, summed(weight(times(Name("tap"), channels))))
         if any(low == high for low, high in taps.met):
-            empty = If(Binary("<", LOW, HIGH), (), (of_tap,))
+            empty = _unless(Binary("<", LOW, HIGH), of_tap)
             looked.append(self._each_tap([*self._columns(), empty]))
         ends = (ZERO, Name("start")), (Name("stop"), Const(taps.places[1]))
         spoilt = [
@@ -199,10 +200,10 @@ class _Writer:
             Assign("stop", Select(self._is_inside(), HIGH, ZERO)),
             Assign("total", self.zero),
             of_tap,
-            If(Binary("==", TOTAL, self.zero), (), tuple(spoilt)),
+            _unless(Binary("==", TOTAL, self.zero), *spoilt),
         ]
         is_finite = Binary("==", TOTAL, self.zero)
-        every = If(is_finite, (), (self._each_tap(added),))
+        every = _unless(is_finite, self._each_tap(added))
         body = (Assign("total", self.zero), *looked, every)
         return [For("im", *rows, body)]
 
@@ -314,7 +315,7 @@ class _Writer:
             For("jn", ZERO, Name("channels"), (add,)),
         )
         spoilt = self._along([*self._columns(), For("im", ZERO, self.rows, over_row)])
-        return [If(Name("finite"), (), (spoilt,))]
+        return [_unless(Name("finite"), spoilt)]
 
     # -- parts ---------------------------------------------------------------------------------
 
@@ -420,7 +421,9 @@ class _Writer:
                 times(start - first, self.width) + times(LOW, self.images),
                 times(stop - first, self.width) - times(self._behind(), self.images),
             )
-            moved = (For("jn", *ends, (Store(self.room, place, Load(self.image, met)),)),)
+            copy = For("jn", *ends, (Store(self.room, place, Load(self.image, met)),))
+            # a tap that meets no column would read what lies before or behind the image
+            moved = (If(Binary("<", LOW, HIGH), (copy,)),)
             within: list[Stmt] = []
         else:
             within = self._moved_line(begin, first)
@@ -448,6 +451,10 @@ class _Writer:
 
     def _behind(self) -> Expr:
         return Const(self.taps.places[1]) - HIGH
+
+
+def _unless(test: Expr, *block: Stmt) -> Stmt:
+    return If(Unary("not", test), block)
 
 
 def _met(axis: Axis, tap: Expr, place: Expr) -> Expr:

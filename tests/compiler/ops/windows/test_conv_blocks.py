@@ -11,6 +11,7 @@ import pytest
 
 import staticgraph as sg
 from tests.combinations import some
+from tests.fences import fenced, placed
 
 CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     # the cotangent of x by phases: sizes that strides divide, and that they do not; cut and padded
@@ -116,6 +117,38 @@ def test_an_empty_batch_has_a_gradient_of_zeros(batch: int | None) -> None:
     found = np.ones((16, 8, 6, 6), "float32")
     gradient(*given, np.empty((0, 16, 4, 4), "float32"), out=found)
     np.testing.assert_array_equal(found, np.zeros((16, 8, 6, 6)))
+
+
+@pytest.mark.parametrize("batch", [None, 0])
+def test_an_empty_batch_of_images_side_by_side_has_a_gradient_of_zeros(batch: int | None) -> None:
+    x, w = sg.placeholder("x", (batch, 6, 3, 1)), sg.placeholder("w", (6, 6, 1, 5))
+    y = sg.conv2d(x, w, stride=(3, 1), padding=(0, 5))
+    seed = sg.placeholder("seed", y.shape)
+    gradient = sg.compile([x, w, seed], sg.grad((y * seed).sum(), w), on_unused_input="ignore")
+    given = np.empty((0, 6, 3, 1), "float32"), np.ones((6, 6, 1, 5), "float32")
+    found = np.ones((6, 6, 1, 5), "float32")
+    gradient(*given, np.empty((0, 6, 1, 7), "float32"), out=found)
+    np.testing.assert_array_equal(found, np.zeros((6, 6, 1, 5)))
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+def test_places_of_a_window_that_meet_no_column_read_nothing(at_end: bool) -> None:
+    x, w = sg.placeholder("x", (None, 14, 5, 1)), sg.placeholder("w", (16, 7, 5, 5))
+    seed, y = sg.placeholder("seed", (None, 16, 5, 1)), sg.conv2d(x, w, None, 1, 6, 3, groups=2)
+    gradient = sg.compile([x, w, seed], sg.grad((y * seed).sum(), w), on_unused_input="ignore")
+    rng = np.random.default_rng(0)
+    image, cotangent = (rng.integers(-9, 9, (8, c, 5, 1)).astype("float32") for c in (14, 16))
+    expected = np.zeros((16, 7, 5, 5))
+    halves = image.reshape(8, 2, 7, 5), cotangent.reshape(8, 2, 8, 5)
+    for tap, moved in ((1, -3), (2, 0), (3, 3)):  # line i of the result meets line i + moved
+        lines, places = (slice(max(0, one), 5 + min(0, one)) for one in (moved, -moved))
+        products = np.einsum("ngci,ngfi->gfc", halves[0][..., lines], halves[1][..., places])
+        expected[:, :, tap, 2] = products.reshape(16, 7)
+    with fenced(image.nbytes) as memory:
+        given = placed(memory, image, at_end), np.zeros((16, 7, 5, 5), "float32"), cotangent
+        found = gradient(*given)
+        del given
+    np.testing.assert_array_equal(found, expected)
 
 
 READERS: dict[str, Callable[[Any, Any], Any]] = {

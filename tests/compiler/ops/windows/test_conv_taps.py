@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,14 @@ def test_cotangents_are_those_of_a_linear_map(case: int) -> None:
         taps = np.pad(x0[1], ((0, 0), (3, 3), (3, 3)))[:, 0:7, 2:9]
         np.testing.assert_array_equal(np.isnan(by_w[3]), taps == 0)
         assert np.isfinite(np.delete(by_w, 3, 0)).all()
+
+
+def test_kernels_are_python_as_export_and_numba_need_it() -> None:
+    x, w, y = _graph(CASES[0], "float32")
+    seed = sg.placeholder("seed", y.shape)
+    source = sg.compile([x, w, seed], [y, *sg.grad((y * seed).sum(), [x, w])]).source
+    assert BESIDE in source
+    ast.parse(source)
 
 
 def test_a_short_axis_that_is_the_end_of_a_long_loop_is_no_short_loop() -> None:
