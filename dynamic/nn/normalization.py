@@ -52,7 +52,8 @@ class _OfLastAxes(_Affine):
 
     def _sizes(self) -> tuple[tuple[int, ...], bool]:
         shape: Any = self.normalized_shape
-        self.normalized_shape: Any = (shape,) if isinstance(shape, int) else tuple(shape)
+        single = isinstance(shape, int | np.integer)
+        self.normalized_shape: Any = (shape,) if single else tuple(shape)
         return self.normalized_shape, self.elementwise_affine
 
     def extra_repr(self) -> str:

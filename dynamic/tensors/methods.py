@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -313,6 +314,10 @@ class Methods(_Made, Division, Indexing, Conversions):
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         axis = axis_of("narrow", dim, self._array.ndim)
         size = self._array.shape[axis]
+        if isinstance(start, np.integer):  # of few bits it has no room for the sum
+            start = int(start)
+        if isinstance(length, np.integer):
+            length = int(length)
         if type(length) is int and length < 0:  # a size that is computed may be unknown
             raise AutogradError(f"narrow(): length must be non-negative, not {length}.")
         if start < 0 <= start + size:
@@ -374,6 +379,7 @@ class Methods(_Made, Division, Indexing, Conversions):
         """
         if not self.ndim:
             raise AutogradError("chunk expects at least a 1-dimensional tensor")
+        chunks = operator.index(chunks)  # of few bits it has no room for what is computed of it
         if chunks < 1:
             raise AutogradError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
         return self.split(max(1, -(-self.size(dim) // chunks)), dim)

@@ -15,6 +15,7 @@ from staticgraph.dynamic.core.dtypes import BOOL, DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
+from staticgraph.dynamic.tensors.scaled import plain_number
 
 
 def over(op: Op, x: Any, dim: object, keepdim: bool, **attrs: object) -> Any:
@@ -38,6 +39,9 @@ def with_numpy_names(method: Any) -> Any:
     def named(self: object, *args: object, **options: object) -> Any:
         if options:
             options = {_NAMES.get(key, key): value for key, value in options.items()}
+            dim = options.get("dim")
+            if isinstance(dim, Operand) and not dim.ndim and hasattr(dim, "__index__"):
+                options["dim"] = dim.__index__()  # by name it is no second operand of a maximum
         return method(self, *args, **options)
 
     return named
@@ -122,7 +126,7 @@ def spread(op: Op) -> Any:
             dim, unbiased = None, dim
         if correction is None:
             correction = 1
-        degrees = correction if unbiased is None else int(unbiased)
+        degrees = plain_number(correction) if unbiased is None else int(unbiased)
         return over(op, self, dim, keepdim, correction=degrees)
 
     method.__doc__ = f"{op.doc} Divided by n - 1 unless told otherwise, as PyTorch's."
