@@ -186,7 +186,8 @@ def _places(name: str, x: Any, s: Any, axes: Axes) -> tuple[tuple[int, ...], Seq
     if axes is None:
         listed = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
     else:
-        listed = (axes,) if isinstance(axes, int | np.integer) else axes  # type: ignore[assignment]
+        single = hasattr(axes, "__index__") and not getattr(axes, "ndim", 0)
+        listed = (axes,) if single else axes  # type: ignore[assignment]
     places = tuple([normalise_axis(name, one, x.ndim) for one in listed])
     if len(set(places)) != len(places):
         raise ShapeError(f"{name}: an axis is repeated in {places}")

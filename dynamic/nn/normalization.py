@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, InitVar
 from typing import Any, ClassVar
 
+import numpy as np
+
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression

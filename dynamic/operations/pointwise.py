@@ -308,7 +308,7 @@ def nansum(input: Any, dim: object = None, keepdim: bool = False, *, dtype: obje
         tensor(3.)
     """
     input = input if dtype is None else input.to(dtype=dtype)
-    return ops.where(ops.isnan(input), 0, input).sum(dim, keepdim)
+    return ops.where(ops.isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
 
 
 def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:

@@ -11,6 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dims import product
 from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
+from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.dtypes import (
@@ -407,7 +408,7 @@ class Methods(_Made, Division, Indexing, Conversions):
             return self.to(dtype=dtype).norm(p, dim, keepdim)
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
-        axes = axes_of("norm", None if dim in ((), []) else dim, self._array.ndim)
+        axes = axes_of("norm", None if isinstance(dim, list | tuple) and not dim else dim, self._array.ndim)
         attrs = {"p": as_float("norm", "p", p), "axes": axes, "keepdims": keepdim}
         return self._apply(ops.vector_norm, (self,), attrs)
 
@@ -479,6 +480,8 @@ class Methods(_Made, Division, Indexing, Conversions):
                 f"masked_fill(): argument 'mask' (position 1) must be Tensor, not {given}"
             )
         require_mask(mask)
+        if isinstance(value, Operand) and not is_inexact(self._array.dtype):
+            value = value.to(self.dtype)  # type: ignore[attr-defined] # it never promotes
         return eager_ops.masked_fill(mask, as_element(value, self), self)
 
     def where(self, condition: object, other: object) -> Any:

@@ -39,9 +39,6 @@ def with_numpy_names(method: Any) -> Any:
     def named(self: object, *args: object, **options: object) -> Any:
         if options:
             options = {_NAMES.get(key, key): value for key, value in options.items()}
-            dim = options.get("dim")
-            if isinstance(dim, Operand) and not dim.ndim and hasattr(dim, "__index__"):
-                options["dim"] = dim.__index__()  # by name it is no second operand of a maximum
         return method(self, *args, **options)
 
     return named
@@ -72,8 +69,10 @@ def total(op: Op, over_dims: Op) -> Any:
             raise ArgumentError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
         if dim is None and keepdim is False:
             attrs = {"axes": tuple(range(x._array.ndim)), "keepdims": False}
-            return x._apply(op, (x,), attrs)
-        return over(over_dims, x, dim, keepdim)
+            found = x._apply(op, (x,), attrs)
+        else:
+            found = over(over_dims, x, dim, keepdim)
+        return found if dtype is None else found.to(dtype=dtype)  # integers are summed in 64 bits
 
     method.__doc__ = op.doc
     return _named(op.name, method)
@@ -126,6 +125,8 @@ def spread(op: Op) -> Any:
             dim, unbiased = None, dim
         if correction is None:
             correction = 1
+        if isinstance(correction, Operand):
+            correction = correction.item()
         degrees = plain_number(correction) if unbiased is None else int(unbiased)
         return over(op, self, dim, keepdim, correction=degrees)
 
