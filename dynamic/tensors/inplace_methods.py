@@ -230,7 +230,7 @@ class InPlace(DrawnInPlace):
             raise AutogradError(f"Number of elements of source < number of ones in mask: {few}")
         return overwrite(self, ops.put, (values, self._constant(places)))
 
-    def index_fill_(self, dim: int, index: object, value: object) -> Any:
+    def index_fill_(self, dim: int, index: object, value: Any) -> Any:
         """Set the slices at `index` along one axis to one number."""
         require_places(index)
         require_one(value)

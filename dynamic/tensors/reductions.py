@@ -119,7 +119,7 @@ def spread(op: Op) -> Any:
         unbiased: bool | None = None,
         keepdim: bool = False,
         *,
-        correction: int | None = 1,
+        correction: Any = 1,
     ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
