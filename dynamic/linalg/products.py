@@ -111,8 +111,12 @@ def matrix_exp(A: Any) -> Any:
 
 @widening
 def matrix_rank(
-    A: object, tol: float | None = None, hermitian: bool = False, *,
-    atol: float | None = None, rtol: float | None = None,
+    A: object,
+    tol: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
 ) -> Any:
     """How many singular values exceed max(atol, rtol times the largest); int64, no gradient.
 

@@ -361,7 +361,9 @@ def _recorded_at_once(
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     degrees = plain_number(correction) if unbiased is None else int(unbiased)
-    axes = axes_of("var_mean", None if isinstance(dim, list | tuple) and not dim else dim, input.ndim)
+    axes = axes_of(
+        "var_mean", None if isinstance(dim, list | tuple) and not dim else dim, input.ndim
+    )
     attrs = {"axes": axes, "keepdims": keepdim, "correction": degrees}
     return input._apply(eager_ops.var_mean, (input,), attrs)
 

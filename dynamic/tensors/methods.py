@@ -408,7 +408,9 @@ class Methods(_Made, Division, Indexing, Conversions):
             return self.to(dtype=dtype).norm(p, dim, keepdim)
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
-        axes = axes_of("norm", None if isinstance(dim, list | tuple) and not dim else dim, self._array.ndim)
+        axes = axes_of(
+            "norm", None if isinstance(dim, list | tuple) and not dim else dim, self._array.ndim
+        )
         attrs = {"p": as_float("norm", "p", p), "axes": axes, "keepdims": keepdim}
         return self._apply(ops.vector_norm, (self,), attrs)
 
