@@ -145,8 +145,9 @@ def rows(
     cells = ["", f"exponents; of operations {listed(asked)}"]
     for one in found.values():
         for what in ("compile", "call", "memory"):
-            known = [(a, b) for a, b in pairwise(scales) if not isinstance(one[b], str)]
-            grown = [slope(one[a][what], one[b][what], (a, b)) for a, b in known]  # type: ignore[index]
+            reports = {a: told for a in scales if not isinstance(told := one[a], str)}
+            known = [(a, b) for a, b in pairwise(scales) if b in reports]
+            grown = [slope(reports[a][what], reports[b][what], (a, b)) for a, b in known]
             cells.append(listed(grown))
     return [*made, cells]
 

@@ -75,9 +75,9 @@ def _layout(
         right * stride[1],
     )  # fmt: skip
     depth = math.prod(weight[1:])
-    columns, filters = (depth, n * math.prod(places)), (weight[0] // groups, depth)
-    if groups > 1:
-        columns, filters = (groups, *columns), (groups, *filters)  # type: ignore[assignment]
+    by_group = (groups,) if groups > 1 else ()
+    columns = (*by_group, depth, n * math.prod(places))
+    filters = (*by_group, weight[0] // groups, depth)
     return _Layout((c, *window, n, *places), steps, columns, filters, places)
 
 

@@ -146,7 +146,7 @@ class record_function:  # noqa: N801 - PyTorch's name
             with record_function(self.name, self.args):
                 return function(*args, **options)
 
-        return named  # type: ignore[return-value]
+        return named  # type: ignore[return-value] # the same signature
 
 
 class profile:  # noqa: N801 - PyTorch's name

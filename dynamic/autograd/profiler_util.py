@@ -110,12 +110,12 @@ class FunctionEvent(_Times):
             parent.cpu_children.append(self)
 
     @property
-    def cpu_time_total(self) -> float:  # type: ignore[override]
+    def cpu_time_total(self) -> float:  # type: ignore[override] # read alone
         """Microseconds, with those of its children."""
         return self.time_range.elapsed_us()
 
     @property
-    def self_cpu_time_total(self) -> float:  # type: ignore[override]
+    def self_cpu_time_total(self) -> float:  # type: ignore[override] # read alone
         """Microseconds, without those of its children."""
         return self.cpu_time_total - sum(one.cpu_time_total for one in self.cpu_children)
 

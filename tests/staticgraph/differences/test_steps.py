@@ -24,7 +24,8 @@ class Training:
         self.layer = torch.nn.Linear(3, 2)
         self.optimizer = torch.optim.Adam(self.layer.parameters(), lr=0.1)
         self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 1)
-        self.seen, self.losses = 0, []  # type: ignore[var-annotated]
+        self.seen = 0
+        self.losses: list[Any] = []
 
     def step(self, x: Any, y: Any) -> Any:
         self.optimizer.zero_grad()
