@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -206,7 +206,8 @@ def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
         return (axis % ndim,)
     if isinstance(axis, dict):
         raise AxisKindError(f"{op}: axis {axis!r} is not an int")
-    listed = axis if isinstance(axis, Iterable) else (axis,)
+    single = not isinstance(axis, Iterable) or (hasattr(axis, "ndim") and not axis.ndim)
+    listed: Any = (axis,) if single else axis  # a number among arrays is iterable by its class
     axes = sorted(normalise_axis(op, one, ndim) for one in listed)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"{op}: an axis is repeated in {axis!r}")

@@ -7,6 +7,7 @@ direction is divided by the size: "backward" (or None), "forward", or both by it
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -185,7 +186,8 @@ def _places(name: str, x: Any, s: Any, axes: Axes) -> tuple[tuple[int, ...], Seq
     if axes is None:
         listed = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
     else:
-        listed = (axes,) if isinstance(axes, int) else axes  # type: ignore[assignment]
+        single = hasattr(axes, "__index__") and not getattr(axes, "ndim", 0)
+        listed = (axes,) if single else axes  # type: ignore[assignment]
     places = tuple([normalise_axis(name, one, x.ndim) for one in listed])
     if len(set(places)) != len(places):
         raise ShapeError(f"{name}: an axis is repeated in {places}")
@@ -359,6 +361,13 @@ def ifftshift(x: Value, axes: Axes = None, *, dim: Axes = None) -> Value:
     return _shifted("ifftshift", x, axes if dim is None else dim, True)
 
 
+def _count(name: str, n: Any) -> int:
+    """A number of frequencies as an int: one of few bits has no room for what is computed of it."""
+    if not hasattr(n, "__index__"):
+        raise OptionError(f"{name}: n is an integer, not {n!r}")
+    return operator.index(n)
+
+
 def fftfreq(n: int, d: float = 1.0) -> Value:
     """The frequencies of `fft` of n numbers that are d apart.
 
@@ -366,7 +375,7 @@ def fftfreq(n: int, d: float = 1.0) -> Value:
         >>> sg.fft.fftfreq(4)
         array([ 0.  ,  0.25, -0.5 , -0.25])
     """
-    return np.fft.fftfreq(n, d)
+    return np.fft.fftfreq(_count("fftfreq", n), d)
 
 
 def rfftfreq(n: int, d: float = 1.0) -> Value:
@@ -376,4 +385,4 @@ def rfftfreq(n: int, d: float = 1.0) -> Value:
         >>> sg.fft.rfftfreq(4)
         array([0.  , 0.25, 0.5 ])
     """
-    return np.fft.rfftfreq(n, d)
+    return np.fft.rfftfreq(_count("rfftfreq", n), d)

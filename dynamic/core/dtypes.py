@@ -152,7 +152,7 @@ def as_numpy_dtype(dtype: Any) -> NumpyDType:
     if dtype is None:  # which is float64 to NumPy
         raise ArgumentError("a dtype must be torch.dtype, not NoneType")
     try:
-        return _default[0].dtype if dtype is float else as_dtype(dtype)
+        return as_dtype(dtype)
     except (DTypeError, ValueError):  # the latter of what has a `dtype`, such as a tensor
         if isinstance(dtype, str) and dtype == "bfloat16":
             raise
@@ -367,11 +367,11 @@ def _require(
 
 
 def require_dtype(text: str, x: Any, other: object) -> None:
-    """RuntimeError unless `other`, if it has a dtype, has that of x.
+    """RuntimeError unless `other`, if it has a dtype and is no scalar of NumPy's, has that of x.
 
     In the text {0} and {1} are PyTorch's names of the dtypes, {2} and {3} those of C.
     """
-    given = getattr(other, "dtype", None)
+    given = None if isinstance(other, np.generic) else getattr(other, "dtype", None)
     if given is not None and given != x.dtype:
         both = x.dtype, given
         raise AutogradError(text.format(*map(_name_of, both), *map(c_name, both)))

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.fast_paths.loops import Watched, Way
@@ -83,6 +85,9 @@ def as_one_node(op: Op, input: Any, **attrs: Any) -> Any:
     if not tells_apart(given) or (state is None and len(ways) >= MOST_KNOWN):
         return tensor.as_one_node(op, input, **attrs)
     if state is None:
+        attrs = {
+            name: one.item() if isinstance(one, np.generic) else one for name, one in attrs.items()
+        }
         general = partial(tensor.as_one_node, op, **attrs)
         state = ways[key] = way_with(op, attrs, general)
     return state.function(input)  # type: ignore[misc] # it has one

@@ -26,7 +26,9 @@ def vector_norm(
         tensor(5.)
     """
     x = x if dtype is None else x.to(dtype=dtype)
-    axes = axes_of("vector_norm", None if dim in ((), []) else dim, x.ndim)
+    axes = axes_of(
+        "vector_norm", None if isinstance(dim, list | tuple) and not dim else dim, x.ndim
+    )
     attrs = {"p": float(ord), "axes": axes, "keepdims": keepdim}
     return x._apply(ops.vector_norm, (x,), attrs)
 

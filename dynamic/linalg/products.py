@@ -111,13 +111,22 @@ def matrix_exp(A: Any) -> Any:
 
 @widening
 def matrix_rank(
-    A: object, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    A: object,
+    tol: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
 ) -> Any:
     """How many singular values exceed max(atol, rtol times the largest); int64, no gradient.
+
+    `tol` is `atol` with `rtol` 0, as in PyTorch.
 
     Example:
         >>> dynamic.linalg.matrix_rank(dynamic.tensor([[1.0, 2.0], [2.0, 4.0]]))
         tensor(1)
     """
     require_matrices("linalg.matrix_rank", A)
+    if tol is not None:
+        atol, rtol = tol, 0.0
     return ops.matrix_rank(A, rtol=rtol, atol=atol, hermitian=hermitian)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, InitVar
 from typing import Any, ClassVar
 
+import numpy as np
+
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression
@@ -52,7 +54,8 @@ class _OfLastAxes(_Affine):
 
     def _sizes(self) -> tuple[tuple[int, ...], bool]:
         shape: Any = self.normalized_shape
-        self.normalized_shape: Any = (shape,) if isinstance(shape, int) else tuple(shape)
+        single = isinstance(shape, int | np.integer)
+        self.normalized_shape: Any = (shape,) if single else tuple(shape)
         return self.normalized_shape, self.elementwise_affine
 
     def extra_repr(self) -> str:

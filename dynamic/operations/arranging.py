@@ -259,13 +259,15 @@ def tensor_split(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     size = input.shape[axis_of("tensor_split", dim, input.ndim)]
-    if hasattr(indices_or_sections, "__index__"):
+    if hasattr(indices_or_sections, "__index__") and not getattr(indices_or_sections, "ndim", 0):
         count = int(indices_or_sections)
         if count <= 0:
             raise AutogradError("number of sections must be larger than 0, got " + str(count))
         sizes = [size // count + (i < size % count) for i in range(count)]
         bounds = [0, *np.cumsum(sizes).tolist()]
     else:
+        if hasattr(indices_or_sections, "ndim"):
+            indices_or_sections = indices_or_sections.tolist()
         places = sizes_of((indices_or_sections,), "tensor_split", "indices_or_sections")
         for one in places:
             require_int("tensor_split", "indices_or_sections", 2, one)

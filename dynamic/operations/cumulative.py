@@ -48,8 +48,10 @@ def _running(op: Op) -> Any:
         x = input if dtype is None else input.to(dtype=dtype)
         axis = axis_of(op.name, dim, x.ndim)
         if not x.ndim:
-            return alone(ops.reshape(op.bound((ops.reshape(x, (1,)),), {"axis": axis}), ()))
-        return op.bound((x,), {"axis": axis})
+            found = alone(ops.reshape(op.bound((ops.reshape(x, (1,)),), {"axis": axis}), ()))
+        else:
+            found = op.bound((x,), {"axis": axis})
+        return found if dtype is None else found.to(dtype=dtype)  # integers are summed in 64 bits
 
     function.__name__ = function.__qualname__ = op.name
     third = 6  # 1 + 2 + 3, and 1 * 2 * 3

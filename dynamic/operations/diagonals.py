@@ -65,6 +65,7 @@ def _triangle(op: Op, input: Any, diagonal: int) -> Any:
         raise AutogradError(f"{op.name}: input tensor must have at least 2 dimensions")
     if type(diagonal) is not int:
         require_int(op.name, "diagonal", 2, diagonal)
+        diagonal = int(diagonal) if isinstance(diagonal, np.integer) else diagonal
     return as_one_node(op, input, diagonal=diagonal)
 
 

@@ -55,7 +55,10 @@ def cdist(
         raise AutogradError("cdist only supports non-negative p values")
     if p == 2 and type(x1) in PLAIN and type(x2) in PLAIN and is_float(x1._array.dtype):
         return x1._apply(eager_ops.distances, (x1, x2), {})
-    return (ops.expand_dims(x1, -2) - ops.expand_dims(x2, -3)).norm(p, -1)
+    away = ops.expand_dims(x1, -2) - ops.expand_dims(x2, -3)
+    if not x1.shape[-1]:  # rows without an element are at distance 0 by every norm
+        return away.sum(-1)
+    return away.norm(p, -1)
 
 
 @called("Pdist")

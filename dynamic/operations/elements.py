@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float, is_inexact
 from staticgraph.compiler.core.op import Operand
-from staticgraph.dynamic.core.dtypes import F64
+from staticgraph.dynamic.core.dtypes import BOOL, F64, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.fast_paths.options import as_one_node
@@ -105,7 +105,8 @@ def ldexp(input: Any, other: object) -> Any:
     """
     exponent = as_tensor(other)
     if not is_inexact(np.dtype(exponent.dtype)):
-        exponent = exponent.to(input.dtype)
+        of_bools = input.dtype == BOOL
+        exponent = exponent.to(get_default_dtype() if of_bools else input.dtype)
     return input * ops.power(2.0, exponent)
 
 

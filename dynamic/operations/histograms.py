@@ -177,7 +177,10 @@ def gradient(
             "torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
             f"equal to the number of axes, {len(places)}, but got a list of length {len(spacing)}"
         )
-    spacings = [one if isinstance(one, int | float) else values_of(one) for one in _each(spacing)]
+    spacings = [
+        one if isinstance(one, int | float | np.number) else values_of(one)
+        for one in _each(spacing)
+    ]
     found = sequences.gradient(input, *spacings, axis=tuple(places), edge_order=edge_order)
     return tuple(found) if isinstance(found, list | tuple) else (found,)
 

@@ -20,7 +20,7 @@ from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.reductions import with_numpy_names
 from staticgraph.dynamic.tensors.required import require_number
-from staticgraph.dynamic.tensors.scaled import as_weight, refuse_complex_factor
+from staticgraph.dynamic.tensors.scaled import as_weight, plain_number, refuse_complex_factor
 from staticgraph.dynamic.tensors.shapes import common_shape
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -145,6 +145,7 @@ def addcdiv(input: Any, tensor1: object, tensor2: object, *, value: float = 1) -
         tensor([2.])
     """
     refuse_complex_factor("value", value, input, tensor1, tensor2)
+    value = plain_number(value)
     if all(type(one) in PLAIN for one in (input, tensor1, tensor2)):
         return input._apply(_addcdiv, (input, tensor1, tensor2), {"value": value})
     return _added_quotient(input, tensor1, tensor2, value=value)
@@ -307,7 +308,7 @@ def nansum(input: Any, dim: object = None, keepdim: bool = False, *, dtype: obje
         tensor(3.)
     """
     input = input if dtype is None else input.to(dtype=dtype)
-    return ops.where(ops.isnan(input), 0, input).sum(dim, keepdim)
+    return ops.where(ops.isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
 
 
 def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:
@@ -359,8 +360,10 @@ def _recorded_at_once(
 ) -> Any:
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    degrees = correction if unbiased is None else int(unbiased)
-    axes = axes_of("var_mean", None if dim in ((), []) else dim, input.ndim)
+    degrees = plain_number(correction) if unbiased is None else int(unbiased)
+    axes = axes_of(
+        "var_mean", None if isinstance(dim, list | tuple) and not dim else dim, input.ndim
+    )
     attrs = {"axes": axes, "keepdims": keepdim, "correction": degrees}
     return input._apply(eager_ops.var_mean, (input,), attrs)
 

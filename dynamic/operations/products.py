@@ -235,7 +235,12 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
         )
     pairs = [[axes] if hasattr(axes, "__index__") else list(axes) for axes in dims]
     for i, j in zip(*pairs, strict=True):
-        if a.shape[i] != b.shape[j]:
+        if 1 in (a.shape[i], b.shape[j]) and a.shape[i] != b.shape[j]:  # the one is broadcast
+            if a.shape[i] == 1:
+                b = b.sum(j, keepdim=True)
+            else:
+                a = a.sum(i, keepdim=True)
+        elif a.shape[i] != b.shape[j]:
             raise AutogradError(
                 f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} "
                 f"and second has size {b.shape[j]} in dim {j}"

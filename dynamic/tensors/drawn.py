@@ -143,6 +143,8 @@ def randperm(
     if isinstance(n, float | list | tuple) or getattr(n, "ndim", 0) > 0:
         kind = type(n).__name__
         raise ArgumentError(f"randperm(): argument 'n' (position 1) must be int, not {kind}")
+    if getattr(n, "ndim", None) == 0:  # its elements, of which it has none, would be permuted
+        n = int(n)
     return leaf(_as_asked(source_of(generator).permutation(n), wanted), requires_grad, out)
 
 

@@ -137,13 +137,13 @@ def keep_key(result: Any, key: object) -> None:
     unrecorded = paused and (mode.capture is not None or not recording())
     node = None if unrecorded else result._maker
     if node is not None:
-        entries = key if type(key) is tuple or type(key) is list else (key,)
+        entries = key if isinstance(key, tuple) or type(key) is list else (key,)
         keep(node, [one for one in entries if isinstance(one, Indexing)])
 
 
 def _keys_of(key: object) -> tuple[Any, ...]:
     """A key as one index per entry: a list of what are indices themselves counts as a tuple."""
-    if type(key) is tuple:
+    if isinstance(key, tuple):
         return key
     if type(key) is not list or len(key) >= _LISTED or not any(map(_is_index, key)):
         return (key,)

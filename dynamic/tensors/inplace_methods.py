@@ -230,10 +230,11 @@ class InPlace(DrawnInPlace):
             raise AutogradError(f"Number of elements of source < number of ones in mask: {few}")
         return overwrite(self, ops.put, (values, self._constant(places)))
 
-    def index_fill_(self, dim: int, index: object, value: object) -> Any:
+    def index_fill_(self, dim: int, index: object, value: Any) -> Any:
         """Set the slices at `index` along one axis to one number."""
         require_places(index)
         require_one(value)
+        value = value.to(self.dtype) if isinstance(value, Operand) else value
         assign(*self._slices(dim, index, overlapping=True), value)
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dims import product
 from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
+from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.dtypes import (
@@ -313,6 +315,10 @@ class Methods(_Made, Division, Indexing, Conversions):
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         axis = axis_of("narrow", dim, self._array.ndim)
         size = self._array.shape[axis]
+        if isinstance(start, np.integer):  # of few bits it has no room for the sum
+            start = int(start)
+        if isinstance(length, np.integer):
+            length = int(length)
         if type(length) is int and length < 0:  # a size that is computed may be unknown
             raise AutogradError(f"narrow(): length must be non-negative, not {length}.")
         if start < 0 <= start + size:
@@ -374,6 +380,7 @@ class Methods(_Made, Division, Indexing, Conversions):
         """
         if not self.ndim:
             raise AutogradError("chunk expects at least a 1-dimensional tensor")
+        chunks = operator.index(chunks)  # of few bits it has no room for what is computed of it
         if chunks < 1:
             raise AutogradError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
         return self.split(max(1, -(-self.size(dim) // chunks)), dim)
@@ -401,7 +408,9 @@ class Methods(_Made, Division, Indexing, Conversions):
             return self.to(dtype=dtype).norm(p, dim, keepdim)
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
-        axes = axes_of("norm", None if dim in ((), []) else dim, self._array.ndim)
+        axes = axes_of(
+            "norm", None if isinstance(dim, list | tuple) and not dim else dim, self._array.ndim
+        )
         attrs = {"p": as_float("norm", "p", p), "axes": axes, "keepdims": keepdim}
         return self._apply(ops.vector_norm, (self,), attrs)
 
@@ -473,6 +482,8 @@ class Methods(_Made, Division, Indexing, Conversions):
                 f"masked_fill(): argument 'mask' (position 1) must be Tensor, not {given}"
             )
         require_mask(mask)
+        if isinstance(value, Operand) and not is_inexact(self._array.dtype):
+            value = value.to(self.dtype)  # type: ignore[attr-defined] # it never promotes
         return eager_ops.masked_fill(mask, as_element(value, self), self)
 
     def where(self, condition: object, other: object) -> Any:

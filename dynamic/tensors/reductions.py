@@ -15,6 +15,7 @@ from staticgraph.dynamic.core.dtypes import BOOL, DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
+from staticgraph.dynamic.tensors.scaled import plain_number
 
 
 def over(op: Op, x: Any, dim: object, keepdim: bool, **attrs: object) -> Any:
@@ -68,8 +69,10 @@ def total(op: Op, over_dims: Op) -> Any:
             raise ArgumentError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
         if dim is None and keepdim is False:
             attrs = {"axes": tuple(range(x._array.ndim)), "keepdims": False}
-            return x._apply(op, (x,), attrs)
-        return over(over_dims, x, dim, keepdim)
+            found = x._apply(op, (x,), attrs)
+        else:
+            found = over(over_dims, x, dim, keepdim)
+        return found if dtype is None else found.to(dtype=dtype)  # integers are summed in 64 bits
 
     method.__doc__ = op.doc
     return _named(op.name, method)
@@ -116,13 +119,15 @@ def spread(op: Op) -> Any:
         unbiased: bool | None = None,
         keepdim: bool = False,
         *,
-        correction: int | None = 1,
+        correction: Any = 1,
     ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         if correction is None:
             correction = 1
-        degrees = correction if unbiased is None else int(unbiased)
+        if isinstance(correction, Operand):
+            correction = correction.item()
+        degrees = plain_number(correction) if unbiased is None else int(unbiased)
         return over(op, self, dim, keepdim, correction=degrees)
 
     method.__doc__ = f"{op.doc} Divided by n - 1 unless told otherwise, as PyTorch's."

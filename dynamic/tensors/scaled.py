@@ -30,6 +30,11 @@ def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
     return other.to(dtype) * alpha
 
 
+def plain_number(value: Any) -> Any:
+    """A scalar of NumPy's as Python's number, which has no say in the dtype of a result."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def refuse_complex_factor(name: str, factor: object, *operands: Any) -> None:
     """RuntimeError for a complex number that scales real operands."""
     if not isinstance(factor, complex | np.complexfloating):
@@ -49,5 +54,5 @@ def as_weight(x: Any, weight: Any) -> Any:
             given = type(weight).__name__
             wrong = ComplexArgumentError if isinstance(weight, complex) else ArgumentError
             raise wrong(f"lerp(): argument 'weight' (position 2) must be Tensor, not {given}")
-        return weight
+        return plain_number(weight)
     return weight if weight.ndim else weight.to(x.dtype)  # type: ignore[attr-defined]

@@ -173,6 +173,11 @@ class Region:
         """Whether the base does not have each place in memory once: some twice, or not at all."""
         return self.beyond or may_overlap(self.base.shape, self.base.steps)
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether memory between the elements of the base is none of them: a view may be there."""
+        return int(np.prod(self.base.shape)) < self._size
+
     def shares(self) -> tuple[Any, Any, Any]:
         """The places in memory of the view and of the base, and of how many elements each is."""
         memory = np.arange(self._size)
@@ -282,7 +287,7 @@ def spread(g: object, region: Region) -> Any:
         whole = reshape(take_add(parts, places, 0, int(np.prod(shape))), shape)
         return whole if region.dtype.kind == "c" else view_as_complex(whole)
     shape = region.base.shape
-    if region.is_shared:
+    if region.is_shared or region.has_gaps:
         view, base, counts = region.shares()
         memory = take_add(g, view, 0, len(counts))
         return divide(take(memory, base, 0), counts[base].astype(g.dtype.dtype))

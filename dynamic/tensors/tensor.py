@@ -373,7 +373,7 @@ def strided_view(op: Op, operand: Tensor, array: object, region: Region | None =
 
 def as_one_node(op: Op, input: Any, **attrs: object) -> Any:
     """An op as a node on a plain floating tensor; of all else, what the op expands to."""
-    attrs = {name: one.item() if isinstance(one, Tensor) else one for name, one in attrs.items()}
+    attrs = {name: one.item() if hasattr(one, "item") else one for name, one in attrs.items()}
     if type(input) in PLAIN and is_float(input._array.dtype):
         return input._apply(op, (input,), attrs)
     assert op.expand is not None

@@ -81,9 +81,11 @@ class CopySlices(GraphNode):
         freed: whether a reverse pass has let go of the graph.
         owned: a cotangent that nobody but the engine holds, if it comes to this node alone.
         found: which edges `pull` found cotangents for when it ran last.
+        derived: whether `pull` was recorded: what the function saved is then read by its own node,
+            too, which the engine lets go of.
     """
 
-    __slots__ = ("found", "freed", "function", "owned", "region")
+    __slots__ = ("derived", "found", "freed", "function", "owned", "region")
 
     def __init__(self, tensor: Any, node: Any, is_operand: bool) -> None:
         base = tensor._view.base
@@ -94,13 +96,15 @@ class CopySlices(GraphNode):
         self.region = Region(tensor._array, base._array)
         self.owned: Any = None
         self.found: list[int] = []
-        self.freed = False
+        self.freed = self.derived = False
         self.serial = next_number()
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The part of `g` in the view goes to what was written, the rest to the old values."""
         if self.freed:
             raise AutogradError(FREED)
+        if create_graph:
+            self.derived = True
         parts = self._recorded(g) if create_graph else self._evaluated(g)
         self.found = [place for place, _ in parts]
         return [(self.edges[place], part) for place, part in parts]
@@ -176,7 +180,7 @@ class CopySlices(GraphNode):
     def release(self) -> None:
         """Let go of what the function saved; as in PyTorch the node cannot run again."""
         self.freed = True
-        if self.function is not None:
+        if self.function is not None and not self.derived:
             self.function.release()
 
 

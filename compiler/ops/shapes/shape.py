@@ -256,7 +256,7 @@ def _expand_bind(x: Any, axis: Any = None, *, dim: Any = None) -> tuple[Sequence
     x, axis = as_operand(x), one_axis("expand_dims", axis, dim)
     if axis is None:
         raise OptionError("expand_dims: takes an axis")
-    added = 1 if isinstance(axis, int | np.integer) else len(axis)
+    added = 1 if hasattr(axis, "__index__") and not getattr(axis, "ndim", 0) else len(axis)
     return (x,), {"axes": normalise_axes("expand_dims", axis, x.ndim + added)}
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.interpolation import CHOSEN, RANKS, resized, scaled
@@ -94,9 +96,8 @@ def _sizes(
         return [one if isinstance(one, Dim) else int(one) for one in listed], [None] * axes
     if scale_factor is None:
         raise OptionError("either size or scale_factor should be defined")
-    scales = (
-        (scale_factor,) * axes if isinstance(scale_factor, int | float) else tuple(scale_factor)
-    )
+    single = isinstance(scale_factor, int | float | np.number)
+    scales = (scale_factor,) * axes if single else tuple(scale_factor)
     _require_count("scale", scales, axes, "Input and scale_factor must have the same number of "
                    f"spatial dimensions, but got input with spatial dimensions of {list(have)} and "
                    f"scale_factor of shape {scale_factor}. ")  # fmt: skip
