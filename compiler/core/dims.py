@@ -126,21 +126,11 @@ class Dim(Refusals):
         """What `isinstance`, patterns and single dispatch go by: for a traced function an int's."""
         return Dim if _facts.get() is None or is_called_by_own() else int
 
-    @__class__.setter
-    def __class__(self, _: object) -> None:
-        raise AttributeError("the class of a size cannot be set")
-
     def __getattr__(self, name: str) -> Any:
         # an int has it: were it said to be missing, the function might go on without
         if hasattr(int, name) and _facts.get() is not None and not is_called_by_own():
             self._refuse(f"asked for {name}")
         raise AttributeError(f"a size that is unknown has no attribute {name!r}")
-
-    def __copy__(self) -> Dim:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Dim:
-        return self
 
     def __reduce__(self) -> Any:
         return _in_order, (self.terms,)

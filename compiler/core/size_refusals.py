@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Number
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,12 @@ class Refusals:
     def atoms(self) -> set[Any]:
         """The unknowns that the size depends on."""
         raise NotImplementedError
+
+    def __copy__(self) -> Self:  # what never changes is its own copy
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def __bool__(self) -> bool:
         raise self._refusal("it has no truth value")

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.dtypes import is_inexact
-from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.functions import counting
 from staticgraph.compiler.ops.indexing.scattering import cut
 from staticgraph.compiler.reference.indices import places_other_than_zero
@@ -276,7 +276,7 @@ def index_fill(input: Any, dim: int, index: object, value: Any) -> Any:
     require_places(index)
     require_one(value)
     if isinstance(value, Operand) and not is_inexact(np.dtype(input.dtype)):
-        value = value.to(input.dtype)  # type: ignore[attr-defined] # it never promotes
+        value = ops.astype(value, np.dtype(input.dtype))  # it never promotes
     value = _number(value, input)
     return _slices(ops.index_fill, input, axis_of("index", dim, input.ndim), index, value)
 

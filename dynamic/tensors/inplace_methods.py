@@ -234,7 +234,7 @@ class InPlace(DrawnInPlace):
         """Set the slices at `index` along one axis to one number."""
         require_places(index)
         require_one(value)
-        value = value.to(self.dtype) if isinstance(value, Operand) else value
+        value = ops.astype(value, self._array.dtype) if isinstance(value, Operand) else value
         assign(*self._slices(dim, index, overlapping=True), value)
         return self
 

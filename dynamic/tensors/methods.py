@@ -10,8 +10,8 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dims import product
-from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
 from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.dtypes import (
@@ -483,7 +483,7 @@ class Methods(_Made, Division, Indexing, Conversions):
             )
         require_mask(mask)
         if isinstance(value, Operand) and not is_inexact(self._array.dtype):
-            value = value.to(self.dtype)  # type: ignore[attr-defined] # it never promotes
+            value = ops.astype(value, self._array.dtype)  # it never promotes
         return eager_ops.masked_fill(mask, as_element(value, self), self)
 
     def where(self, condition: object, other: object) -> Any:

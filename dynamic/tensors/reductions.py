@@ -15,7 +15,6 @@ from staticgraph.dynamic.core.dtypes import BOOL, DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
-from staticgraph.dynamic.tensors.scaled import plain_number
 
 
 def over(op: Op, x: Any, dim: object, keepdim: bool, **attrs: object) -> Any:
@@ -125,9 +124,9 @@ def spread(op: Op) -> Any:
             dim, unbiased = None, dim
         if correction is None:
             correction = 1
-        if isinstance(correction, Operand):
+        if getattr(correction, "ndim", None) == 0:  # a tensor, or a scalar of NumPy's
             correction = correction.item()
-        degrees = plain_number(correction) if unbiased is None else int(unbiased)
+        degrees = correction if unbiased is None else int(unbiased)
         return over(op, self, dim, keepdim, correction=degrees)
 
     method.__doc__ = f"{op.doc} Divided by n - 1 unless told otherwise, as PyTorch's."

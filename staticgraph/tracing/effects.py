@@ -402,7 +402,8 @@ class _Watch(Watch):
             sizes = _sizes_in(given, one.attributes)
             if "shape" in one.attributes:
                 sizes += _sizes_in(shapes, ())
-            if back is not None or len(given) < len(one.names):  # each item that a comprehension had
+            is_away = len(given) < len(one.names)  # the items that a comprehension had
+            if back is not None or is_away:
                 sizes += _sizes_in([*around, *shapes], ())
             if sizes:
                 # the trace is made again with the sizes known, which are ints
