@@ -121,7 +121,7 @@ class Dim(Refusals):
             self._refuse("hashed")
         return self._hash
 
-    @property
+    @property  # type: ignore[misc] # nobody sets it
     def __class__(self) -> Any:
         """What `isinstance`, patterns and single dispatch go by: for a traced function an int's."""
         return Dim if _facts.get() is None or is_called_by_own() else int
